@@ -14,7 +14,7 @@ from addons.call_reading import CallReader, CallReading
 from addons.capture import Capture
 from addons.guard import Guard
 from addons.identify import as_proxy_refusal, subject_of
-from addons.inspection import Inspector
+from addons.inspection import Inspection, Inspector
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
@@ -37,9 +37,12 @@ from headgate.gate.organization_state import OrganizationState
 from headgate.gate.recall_session import with_session
 from headgate.gate.recall_values import note_what_is_told, with_origins
 from headgate.gate.refusals import CallCancelledError, ClientGoneError
+from headgate.gate.tool_change import with_tool_change
 from headgate.kernel.clock import Clock
 from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.mcp_tools.pins import ToolPins
+from headgate.protocols.draft import ActionDraft
 from headgate.provenance.memory import ValueMemory
 from headgate.provenance.model import ProvenanceRules, Source, SourceKind
 from headgate.ratelimits.classes import RateClass
@@ -68,9 +71,11 @@ class Enforce:
         sessions: SessionMemory,
         cancellations: Cancellations,
         rules: RulesInTurns,
+        pins: ToolPins,
         public_api_url: str,
     ) -> None:
         self._rules = rules
+        self._pins = pins
         self._memory = memory
         self._sessions = sessions
         self._cancellations = cancellations
@@ -120,14 +125,15 @@ class Enforce:
 
     async def _admit(self, flow: HTTPFlow, state: FlowState, caller: Caller, reading: CallReading) -> None:
         decided_on: OrganizationState | None = None
-        listing: ToolListing | None = None
+        list_draft: ActionDraft | None = None
 
         def enforce(organization: OrganizationState, candidate: Candidate) -> BoundCandidate:
-            nonlocal decided_on, listing
+            nonlocal decided_on, list_draft
             decided_on = organization
+            candidate = with_tool_change(candidate, organization, caller.identity.agent_name or "")
             bound = self._bind(flow, state, organization, candidate)
             if bound.draft.mcp is not None and bound.draft.mcp.lists_tools:
-                listing = ToolListing(self._rules, organization, caller.identity, bound.draft)
+                list_draft = bound.draft
             state.connection = bound.connection
             return bound
 
@@ -163,15 +169,7 @@ class Enforce:
             exchange = reading.action.mcp
             if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
                 state.tool_answer = ToolAnswer(exchange.request_id)
-            if decided_on.nlp_policies or listing is not None:
-                state.inspection = self._inspector.inspection(
-                    decided_on,
-                    reading.action,
-                    action_id=admitted.action_id,
-                    request_id=state.request_id,
-                    help_url=state.help_url,
-                    listing=listing,
-                )
+            state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status))
         except BaseException as failure:
             state.client.unfinished.discard(state)
@@ -236,6 +234,32 @@ class Enforce:
             action_id=admitted.action_id,
             bind=partial(self._bind, flow, state),
             shown=shown,
+        )
+
+    def _inspection(
+        self,
+        state: FlowState,
+        organization: OrganizationState,
+        caller: Caller,
+        action: ReadAction,
+        admitted: Admitted,
+        list_draft: ActionDraft | None,
+    ) -> Inspection | None:
+        """``list_draft``: of a request for a server's tools."""
+        listing = None
+        if list_draft is not None:
+            listing = ToolListing(
+                self._rules, self._pins, organization, caller.identity, list_draft, admitted.action_id
+            )
+        if not organization.nlp_policies and listing is None:
+            return None
+        return self._inspector.inspection(
+            organization,
+            action,
+            action_id=admitted.action_id,
+            request_id=state.request_id,
+            help_url=state.help_url,
+            listing=listing,
         )
 
     def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:

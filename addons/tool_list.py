@@ -1,4 +1,4 @@
-"""Takes the tools that an agent may not call out of the answer to an MCP ``tools/list``.
+"""Pins the tools in the answer to an MCP ``tools/list``, and takes those out of it that the agent may not call.
 
 The answer has been collected; it is read, and written anew only where a tool is left out. An answer that is no list is
 not forwarded: a client could read tools in it that nobody looked at.
@@ -10,14 +10,14 @@ from typing import Final
 
 from mitmproxy.http import Response
 
-from headgate.gate.offered_tools import ToolListing
+from headgate.gate.offered_tools import Offer, ToolListing
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, UnavailableError
-from headgate.policies.model import Decision
 from headgate.protocols import content_coding
 from headgate.protocols.answer_head import AnswerHead, StreamKind
 from headgate.protocols.mcp_tool_list import ToolListAnswer, read_tool_list
 
+_NOTHING: Final = Offer({}, 0, frozenset())
 _NAMED_MAX: Final = 20
 _NAME_CHARACTERS_MAX: Final = 128
 _LARGE_BYTES: Final = 16 << 10
@@ -28,12 +28,12 @@ _OF_THE_WHOLE_BODY: Final = ("content-encoding", "content-md5", "content-digest"
 class ToolList:
     """From the whole answer to what is kept of it."""
 
-    __slots__ = ("_denied", "_listed", "_listing")
+    __slots__ = ("_listed", "_listing", "_offer")
 
     def __init__(self, listing: ToolListing) -> None:
         self._listing = listing
         self._listed = 0
-        self._denied: dict[str, Decision] = {}
+        self._offer = _NOTHING
 
     async def leave_out(self, head: AnswerHead, response: Response, *, max_bytes: int) -> str | None:
         """Changes ``response``, where a tool is left out. Returns why it cannot be forwarded; None: it can."""
@@ -43,26 +43,35 @@ class ToolList:
         try:
             answer = await _in_a_thread_if(len(body) > _LARGE_BYTES or head.is_coded, _read, head, body, max_bytes)
             self._listed = len(answer.tools)
-            self._denied = dict(await self._listing.denied(tool.name for tool in answer.tools))
+            self._offer = await self._listing.offer(answer.tools)
         except (AmbiguousRequestError, PayloadTooLargeError) as error:
             # Not an answer to the question at all, and no client takes it for one: a page that says 502.
             return error.message if 200 <= head.status < 300 else None
         except UnavailableError as error:
             return error.message
-        if self._denied:
+        if self._offer.denied:
             for name in _OF_THE_WHOLE_BODY:
                 response.headers.pop(name, None)
-            response.content = await _in_a_thread_if(len(body) > _LARGE_BYTES, answer.without, self._denied)
+            response.content = await _in_a_thread_if(len(body) > _LARGE_BYTES, answer.without, self._offer.denied)
         return None
 
     def record(self) -> JsonObject:
-        """How many tools the server listed, how many of them the agent did not see, and the first of these."""
-        first = list(self._denied.items())[:_NAMED_MAX]
-        named: list[JsonValue] = [
+        """How many tools the server listed, how many of them the agent did not see, were new and had changed; and the
+        first of these."""
+        offer = self._offer
+        left_out: list[JsonValue] = [
             {"name": name[:_NAME_CHARACTERS_MAX], "policy_id": decision.policy_id, "reason": decision.reason}
-            for name, decision in first
+            for name, decision in list(offer.denied.items())[:_NAMED_MAX]
         ]
-        return {"listed": self._listed, "left_out": len(self._denied), "first_left_out": named}
+        changed: list[JsonValue] = [name[:_NAME_CHARACTERS_MAX] for name in sorted(offer.changed)[:_NAMED_MAX]]
+        return {
+            "listed": self._listed,
+            "left_out": len(offer.denied),
+            "first_left_out": left_out,
+            "first_seen": offer.first_seen,
+            "changed": len(offer.changed),
+            "first_changed": changed,
+        }
 
 
 async def _in_a_thread_if[**Given, Result](

@@ -55,6 +55,7 @@ from admin_api.integrations.inbound_routes import router as integration_webhooks
 from admin_api.integrations.routes import router as integrations
 from admin_api.keys.routes import router as keys
 from admin_api.links.routes import router as links
+from admin_api.mcp_tools.routes import router as mcp_tools
 from admin_api.mfa.recovery_routes import router as recovery_codes
 from admin_api.mfa.totp_routes import router as totp
 from admin_api.nlp_policies.routes import router as nlp_policies
@@ -114,6 +115,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_outcomes,
     grants,
     break_glass,
+    mcp_tools,
     approval_events,
     approval_bulk,
     approvals,

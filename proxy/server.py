@@ -61,6 +61,7 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.descriptors import raise_descriptor_limit
 from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
+from headgate.mcp_tools.pins import ToolPins
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.provenance.memory import ValueMemory, index_key
@@ -223,6 +224,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             sessions=sessions,
             cancellations=cancellations,
             rules=deciding.rules,
+            pins=ToolPins(database, clock),
             public_api_url=settings.public_api_url,
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],

@@ -13,6 +13,7 @@ from headgate.client.call import Call
 if TYPE_CHECKING:
     from headgate.client.types import (
         AbsenceAnswer,
+        AcceptRequest,
         ActionDetailAnswer,
         AgentAnswer,
         AnnotationRequest,
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
         ExchangeDifferenceAnswer,
         ExecutionDetail,
         FiguresAnswer,
+        ForgottenAnswer,
         FoundActionsAnswer,
         FunnelAnswer,
         FunnelEvent,
@@ -122,6 +124,7 @@ if TYPE_CHECKING:
         MadeInvitationAnswer,
         MastodonRegistration,
         MastodonStatusAnswer,
+        McpToolDetailAnswer,
         MemoryAnswer,
         ModuleAnswer,
         NewAbsence,
@@ -159,6 +162,7 @@ if TYPE_CHECKING:
         PageGrantAnswerCursorPagination,
         PageKeyAnswerCursorPagination,
         PageListedApprovalAnswerCursorPagination,
+        PageMcpToolAnswerCursorPagination,
         PasskeyAnswer,
         PasskeyOptions,
         PasskeysAnswer,
@@ -734,6 +738,47 @@ def get_key(id: str) -> Call[KeyAnswer]:
 def take_over_key(id: str) -> Call[KeyAnswer]:
     """Adopts a program key from its creator. ``POST /admin/keys/{id}/take-over``"""
     return Call("POST", f"/admin/keys/{_segment(id)}/take-over")
+
+
+def delete_mcp_tools(*, server: str) -> Call[ForgottenAnswer]:
+    """Forgets all tools of a server. ``DELETE /admin/mcp-tools``"""
+    return Call("DELETE", "/admin/mcp-tools", parameters={"server": server})
+
+
+def list_mcp_tools(
+    *,
+    server: str | None = None,
+    changed: bool | None = None,
+    limit: int | None = None,
+    offset: int | None = None,
+    total: str | None = None,
+    cursor: str | None = None,
+    pagesize: int | None = None,
+) -> Call[PageMcpToolAnswerCursorPagination]:
+    """Lists the tools that MCP servers have offered, newest first. ``GET /admin/mcp-tools``"""
+    return Call(
+        "GET",
+        "/admin/mcp-tools",
+        parameters={
+            "server": server,
+            "changed": changed,
+            "limit": limit,
+            "offset": offset,
+            "total": total,
+            "cursor": cursor,
+            "pageSize": pagesize,
+        },
+    )
+
+
+def get_mcp_tool(id: str) -> Call[McpToolDetailAnswer]:
+    """Gets one tool, with the accepted definition and the one that was seen last. ``GET /admin/mcp-tools/{id}``"""
+    return Call("GET", f"/admin/mcp-tools/{_segment(id)}")
+
+
+def accept_mcp_tool(id: str, body: AcceptRequest) -> Call[McpToolDetailAnswer]:
+    """Accepts the definition of a changed tool. ``POST /admin/mcp-tools/{id}/accept``"""
+    return Call("POST", f"/admin/mcp-tools/{_segment(id)}/accept", body=body)
 
 
 def list_nlp_policies(

@@ -23,6 +23,12 @@ AbsenceAnswer = TypedDict(
 )
 
 
+class AcceptRequest(TypedDict):
+    """POST /admin/mcp-tools/{id}/accept."""
+
+    sha256: str
+
+
 class ActionAnswer(TypedDict):
     agent_id: NotRequired[str | None]
     approval_id: str | None
@@ -1326,6 +1332,13 @@ class FlatError(TypedDict):
     message: NotRequired[str | None]
 
 
+class ForgottenAnswer(TypedDict):
+    """DELETE /admin/mcp-tools: how many tools are no longer known."""
+
+    forgotten: int
+    server: str
+
+
 type Format = Literal["har", "flow", "curl"]
 
 
@@ -1832,6 +1845,36 @@ class MastodonStatusAnswer(TypedDict):
     statuses_count: int | None
     title: str | None
     version: str | None
+
+
+class McpToolAnswer(TypedDict):
+    """``server``: the tool of its calls' actions. ``name``: as the server spells it. ``changed_at`` null: what was seen last is what was accepted. ``accepted_by`` null: it was the first one."""
+
+    accepted_at: str
+    accepted_by: str | None
+    accepted_sha256: str
+    changed_at: str | None
+    id: str
+    name: str
+    seen_at: str
+    seen_sha256: str
+    server: str
+
+
+class McpToolDetailAnswer(TypedDict):
+    """With both definitions, as the server wrote them; null where one is longer than 32 KiB. Several tools of one name are one definition, as a text."""
+
+    accepted_at: str
+    accepted_by: str | None
+    accepted_definition: PydanticTypesJsonValue
+    accepted_sha256: str
+    changed_at: str | None
+    id: str
+    name: str
+    seen_at: str
+    seen_definition: PydanticTypesJsonValue
+    seen_sha256: str
+    server: str
 
 
 type MemberRole = Literal["admin", "approver", "auditor", "viewer"]
@@ -2345,6 +2388,11 @@ class PageListedApprovalAnswerCursorPagination(TypedDict):
 
 class PageListedEventAnswerCursorPagination(TypedDict):
     data: list[ListedEventAnswer]
+    pagination: CursorPagination
+
+
+class PageMcpToolAnswerCursorPagination(TypedDict):
+    data: list[McpToolAnswer]
     pagination: CursorPagination
 
 
@@ -3586,6 +3634,9 @@ type Reason = StorableText
 
 
 type ScopeName = str
+
+
+type Server = str
 
 
 type HeadgateKernelCanonicalJsonJsonValueInput = (

@@ -4,7 +4,7 @@ Nothing is permitted by being offered: each call is decided when it is made. So 
 or there was no time to ask, a tool is offered (docs/decisions/0072-offer-only-tools-that-may-be-called.md).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
@@ -14,10 +14,12 @@ from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.gate.candidate import BoundCandidate, candidate_for, with_connection
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.mcp_tools.pins import ToolPins
 from headgate.policies.marker import Marker
 from headgate.policies.model import Decision
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts
 from headgate.protocols.mcp import call_facts, tool_operation
+from headgate.protocols.mcp_tool_list import OfferedTool
 
 ASKED_TOOLS_MAX: Final = 1_000
 """Of one list: 0.2 ms each with a dozen policies."""
@@ -33,24 +35,48 @@ class RulesInTurns(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Offer:
+    """What becomes of a list. ``denied``: the tools that are not offered, each with the denial of all its calls;
+    ``first_seen``: how many nobody has seen before; ``changed``: those that are not what was accepted."""
+
+    denied: Mapping[str, Decision]
+    first_seen: int
+    changed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
 class ToolListing:
     """One request for a server's tools. ``draft`` is its own, which the calls of its tools share but for their name."""
 
     rules: RulesInTurns
+    pins: ToolPins
     state: OrganizationState
     identity: KeyIdentity
     draft: ActionDraft
+    action_id: str
 
-    async def denied(self, names: Iterable[str]) -> Mapping[str, Decision]:
-        """The tools that are not offered, each with the denial of all its calls. Raises UnavailableError."""
-        asked = list(dict.fromkeys(names))[:ASKED_TOOLS_MAX]
-        steps = iter([partial(self._denial, name) for name in asked])
+    async def offer(self, tools: Sequence[OfferedTool]) -> Offer:
+        """The tools are pinned when it answers: no call of a changed one is decided as if it were none.
+
+        Raises UnavailableError.
+        """
+        noted = await self.pins.note(
+            self.state.org_id,
+            self.state.generation,
+            self.draft.tool,
+            tools,
+            agent_id=self.identity.agent_id or "",
+            action_id=self.action_id,
+        )
+        asked = list(dict.fromkeys(tool.name for tool in tools))[:ASKED_TOOLS_MAX]
+        steps = iter([partial(self._denial, name, name in noted.changed) for name in asked])
         answers = await self.rules.in_turns(self.state.org_id, self.identity.agent_id or "", steps)
-        return {name: one for name, one in zip(asked, answers, strict=True) if one is not None}
+        denied = {name: one for name, one in zip(asked, answers, strict=True) if one is not None}
+        return Offer(denied, noted.first_seen, noted.changed)
 
-    def _denial(self, name: str, marker: Marker | None) -> Decision | None:
+    def _denial(self, name: str, is_changed: bool, marker: Marker | None) -> Decision | None:
         try:
-            candidate = self._smallest_call(name)
+            candidate = self._smallest_call(name, is_changed)
         except (NoConnectionError, BrokenConnectionError):
             return None
         draft = candidate.draft
@@ -63,7 +89,7 @@ class ToolListing:
             marker=marker,
         )
 
-    def _smallest_call(self, name: str) -> BoundCandidate:
+    def _smallest_call(self, name: str, is_changed: bool) -> BoundCandidate:
         """A call without arguments, as the client would send it to the address that it asked for the list."""
         draft = replace(
             self.draft,
@@ -72,6 +98,6 @@ class ToolListing:
             params_bytes=b"{}",
             effect=Effect.WRITE,
             mcp=None,
-            facts=ProtocolFacts("mcp", canonical_bytes(call_facts(name, {}))),
+            facts=ProtocolFacts("mcp", canonical_bytes(call_facts(name, {}, is_changed=is_changed))),
         )
         return with_connection(candidate_for(self.identity, draft), self.state.connections, self.state.org_id)

@@ -24,6 +24,7 @@ from headgate.grants.book import GrantBook
 from headgate.grants.store import grants_in_force
 from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.mcp_tools.store import changed_tools
 from headgate.nlp_policies.model import NlpPolicy
 from headgate.nlp_policies.provider_service import load_providers
 from headgate.nlp_policies.store import load_enabled_nlp
@@ -79,6 +80,8 @@ class OrganizationState:
     """None: no policy asks where values were first seen."""
     reads_sessions: bool = False
     """Whether a policy asks what an agent has done lately."""
+    changed_tools: frozenset[tuple[str, str]] = frozenset()
+    """MCP tools whose definition is not the one that was accepted, by server and name."""
 
     @property
     def has_exemptions(self) -> bool:
@@ -140,6 +143,7 @@ class OrganizationStates:
             nlp_providers = await self._providers(connection, org_id, nlp_policies)
             grants = GrantBook(await grants_in_force(connection, org_id))
             connections = book_of(await load_connections(connection, org_id))
+            changed = await changed_tools(connection, org_id)
             glasses = {(one.agent_id, one.digest): one for one in await waiting_glasses(connection, org_id)}
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
@@ -166,6 +170,7 @@ class OrganizationStates:
             connections,
             provenance_rules(texts, around.documents),
             reads_sessions(texts),
+            changed,
         )
         self._states[org_id] = state
         self._loaded(state)

@@ -44,6 +44,7 @@ class IdPrefix(StrEnum):
     SESSION = "ses"
     INVITATION = "inv"
     PASSKEY = "psk"
+    MCP_TOOL = "mct"
 
 
 def new_id(prefix: IdPrefix) -> str:

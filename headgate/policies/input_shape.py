@@ -42,7 +42,7 @@ _LLM: Final = Members(
         "tool_results": None,
     }
 )
-_MCP: Final = Members({"method": _TEXT, "name": _TEXT, "params": None})
+_MCP: Final = Members({"method": _TEXT, "name": _TEXT, "params": None, "tool_changed": _TEXT})
 _ACTION: Final[dict[str, Members | None]] = {
     "tool": _TEXT,
     "operation": _TEXT,

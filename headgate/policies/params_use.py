@@ -13,7 +13,7 @@ _OF_THE_KIND: Final = frozenset(
     {("tool",), ("operation",), ("effect",), ("source",), ("agent",), ("connection",)}
     | {("http", name) for name in ("method", "scheme", "host", "port", "path", "query", "headers", "url_bytes")}
     | {("http", name) for name in ("body_kind", "body_size", "body_type_mismatch")}
-    | {("mcp", "method"), ("mcp", "name")}
+    | {("mcp", name) for name in ("method", "name", "tool_changed")}
 )
 """What the calls of one tool have in common. ``body_size`` is among them because the smallest possible call is asked
 about: hardly a policy denies small bodies and allows large ones."""

@@ -58,7 +58,8 @@ class McpExchange:
     """What the gate itself needs to know of a message. ``request_id``: what an answer has to carry. ``session_id``: the
     session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
     sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
-    ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``)."""
+    ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``). ``called_tool``: the tool's own
+    name, of a call."""
 
     request_id: McpId | None = None
     session_id: str | None = None
@@ -66,6 +67,7 @@ class McpExchange:
     progress_token: McpId | None = None
     has_outcome: bool = False
     lists_tools: bool = False
+    called_tool: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +125,14 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     return McpMessage(tool_operation(name), arguments, False, covered, exchange, call_facts(name, others))
 
 
-def call_facts(name: str, others: JsonObject) -> JsonObject:
-    """``input.mcp`` of a call of the tool ``name``; ``others``: its params beside name and arguments."""
-    return {"method": _CALL, "name": name, "params": others}
+def call_facts(name: str, others: JsonObject, *, is_changed: bool = False) -> JsonObject:
+    """``input.mcp`` of a call of the tool ``name``; ``others``: its params beside name and arguments; ``is_changed``:
+    its definition is not the one that was accepted."""
+    return {"method": _CALL, "name": name, "params": others, "tool_changed": is_changed}
 
 
 def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: McpId | None) -> McpExchange:
-    meta, cancels = params.get("_meta"), params.get("requestId")
+    meta, cancels, name = params.get("_meta"), params.get("requestId"), params.get("name")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     return McpExchange(
         request_id,
@@ -138,6 +141,7 @@ def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: 
         token if _is_id(token) else None,
         has_outcome=request_id is not None and method == _CALL,
         lists_tools=request_id is not None and method == _LIST,
+        called_tool=name if method == _CALL and isinstance(name, str) else None,
     )
 
 

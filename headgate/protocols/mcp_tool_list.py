@@ -14,6 +14,8 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 
+NAME_CHARACTERS_MAX: Final = 512
+"""The protocol recommends 128 at most (revision 2025-11-25, "Tool Names")."""
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _DATA: Final = "data"
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -114,6 +116,10 @@ def _tools(message: JsonObject) -> Iterator[OfferedTool]:
         name = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(definition, dict) or not isinstance(name, str) or not name:
             raise AmbiguousRequestError("it offers a tool without a name")
+        if len(name) > NAME_CHARACTERS_MAX or not name.isprintable():
+            raise AmbiguousRequestError(
+                f"it offers a tool whose name has more than {NAME_CHARACTERS_MAX} characters, or invisible ones"
+            )
         yield OfferedTool(name, definition)
 
 

@@ -4,6 +4,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
@@ -33,20 +34,32 @@ def _server(calls: list[str]) -> FastMCP:
     return server
 
 
+@dataclass(frozen=True)
+class ToolServer:
+    """``calls``: the paths that ``save_file`` was called with."""
+
+    url: str
+    calls: list[str]
+    mcp: FastMCP
+
+    def describe(self, tool: str, description: str) -> None:
+        """What the next list says of the tool."""
+        found = self.mcp._tool_manager.get_tool(tool)
+        assert found is not None
+        found.description = description
+
+
 @contextmanager
-def serving(certificate: Path) -> Iterator[tuple[str, list[str]]]:
-    """The address, and the paths that ``save_file`` was called with."""
+def serving(certificate: Path) -> Iterator[ToolServer]:
     calls: list[str] = []
-    port = free_port()
-    config = uvicorn.Config(
-        _server(calls).streamable_http_app(), "127.0.0.1", port, ssl_certfile=certificate, log_level="error"
-    )
+    port, mcp = free_port(), _server(calls)
+    config = uvicorn.Config(mcp.streamable_http_app(), "127.0.0.1", port, ssl_certfile=certificate, log_level="error")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     wait_for(lambda: server.started, "the MCP server")
     try:
-        yield f"https://127.0.0.1:{port}/mcp", calls
+        yield ToolServer(f"https://127.0.0.1:{port}/mcp", calls, mcp)
     finally:
         server.should_exit = True
         thread.join(30)

@@ -39,6 +39,7 @@ _NAMES = {
     "/admin/grants": ("grant",),
     "/admin/break-glass": ("glass",),
     "/admin/approver-groups": ("group",),
+    "/admin/mcp-tools": ("mcp_tool",),
     "/admin/users": ("user", "session"),
     "/auth/sessions": ("session",),
     "/admin/invitations": ("invitation",),
@@ -68,6 +69,7 @@ _BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/v1/approvals/{}/reassign"): {"assignees": ["bob@example.com"], "comment": "x"},
     ("POST", "/admin/approvals/{}/decision"): {"decision": "approve"},
     ("POST", "/admin/break-glass/{}/review"): {"outcome": "justified"},
+    ("POST", "/admin/mcp-tools/{}/accept"): {"sha256": "sha256:" + "0" * 64},
     ("PUT", "/admin/approver-groups/{}"): {"members": []},
     ("PUT", "/admin/policies/{}"): {"name": "x", "rego_policy": "package x\n\nallow if true\n"},
     ("PATCH", "/admin/policies/{}"): {"name": "x"},
@@ -176,6 +178,12 @@ async def _belongings(gate, superuser) -> dict[str, str]:
     device = SoftAuthenticator("https://gate.example.com", "gate.example.com")
     asked = (await made("/v1/passkeys/options", {}, status=200))["public_key"]
     passkey = await made("/v1/passkeys", {"name": "x", "response": json.loads(device.create(asked))})
+    mcp_tool = new_id(IdPrefix.MCP_TOOL)
+    superuser.execute(
+        "INSERT INTO mcp_tools (org_id, tool_id, server, name, accepted_sha256, accepted_at, seen_sha256, seen_at,"
+        " changed_at) VALUES (%s, %s, 'mcp_x', 'x', sha256('a'), now(), sha256('b'), now(), now())",
+        [gate.org_id, mcp_tool],
+    )
     frida = gate.person("frida", Role.BREAK_GLASS)
     glass = await made("/admin/break-glass", {"action_id": denied["id"], "reason": "x"}, frida)
     return {
@@ -185,6 +193,7 @@ async def _belongings(gate, superuser) -> dict[str, str]:
         "absence": (await made("/v1/absences", {"stand_in": bob, "until": until}))["id"],
         "grant": (await made("/admin/grants", {**bounds, **call}))["id"],
         "glass": glass["id"],
+        "mcp_tool": mcp_tool,
         "group": (await made("/admin/approver-groups", {"name": "security", "members": []}))["name"],
         "user": bob,
         "session": session,
@@ -291,6 +300,6 @@ def _rows(superuser: Any, org_id: str) -> list[Any]:
             "actions", "approvals", "approval_votes", "execution_calls", "executions", "grants", "break_glass",
             "approver_groups", "approver_absences", "policies", "nlp_policies", "policy_documents", "webhook_endpoints",
             "deliveries", "vault_secrets", "settings", "agents", "org_state",
-            "users", "sessions", "invitations",
+            "users", "sessions", "invitations", "mcp_tools",
         )
     ]  # fmt: skip

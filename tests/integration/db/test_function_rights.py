@@ -19,6 +19,7 @@ CALLERS = {
     "give_back_exemption": set(),
     "break_glass_open": {"api", "worker"},
     "record_refusals": {"proxy"},
+    "note_mcp_tools": {"proxy", "api"},
     "end_executions": {"api", "worker"},
     "key_by_hash": {"proxy", "api"},
     "touch_keys": {"proxy", "api"},

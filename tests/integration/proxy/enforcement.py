@@ -31,6 +31,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.mcp_tools.pins import ToolPins
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.provenance.memory import ValueMemory
 from headgate.ratelimits.classes import RateClass
@@ -90,6 +91,7 @@ async def open_enforcement(
         sessions=SessionMemory(),
         cancellations=Cancellations(Secret("of the test")),
         rules=rules,
+        pins=ToolPins(database, clock),
         public_api_url="http://127.0.0.1:1",
     )
     stack.push_async_callback(judges.close)

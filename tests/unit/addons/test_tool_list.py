@@ -2,7 +2,7 @@
 
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from typing import cast
 
 import pytest
@@ -13,10 +13,11 @@ from addons.inspection import AnswerLimits, Inspection
 from addons.tool_list import ToolList
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import AnsweredCall
-from headgate.gate.offered_tools import ToolListing
+from headgate.gate.offered_tools import Offer, ToolListing
 from headgate.kernel.errors import UnavailableError
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.policies.model import Decision, RiskLevel, Verdict
+from headgate.protocols.mcp_tool_list import OfferedTool
 
 DENIAL = Decision(Verdict.DENY, "never", RiskLevel.HIGH, "pol_1", 0.0)
 BODY = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "read"}, {"name": "drop"}]}}).encode()
@@ -29,10 +30,11 @@ class Denies:
         self._names = names
         self._error = error
 
-    async def denied(self, names: Iterable[str]) -> Mapping[str, Decision]:
+    async def offer(self, tools: Sequence[OfferedTool]) -> Offer:
         if self._error is not None:
             raise self._error
-        return {name: DENIAL for name in names if name in self._names}
+        denied = {tool.name: DENIAL for tool in tools if tool.name in self._names}
+        return Offer(denied, 1, frozenset({"read"}))
 
 
 async def answered(
@@ -69,7 +71,14 @@ async def test_a_list_of_allowed_tools_is_forwarded_as_it_came() -> None:
     assert inspection.is_clear
     assert response.raw_content == b" " + BODY
     assert response.headers["etag"] == '"1"'
-    assert inspection.record()["tools"] == {"listed": 2, "left_out": 0, "first_left_out": []}
+    assert inspection.record()["tools"] == {
+        "listed": 2,
+        "left_out": 0,
+        "first_left_out": [],
+        "first_seen": 1,
+        "changed": 1,
+        "first_changed": ["read"],
+    }
 
 
 async def test_a_denied_tool_is_left_out() -> None:
@@ -78,11 +87,9 @@ async def test_a_denied_tool_is_left_out() -> None:
     assert names(response) == ["read"]
     assert int(response.headers["content-length"]) == len(response.raw_content or b"")
     assert not {"etag", "content-digest"} & set(response.headers)
-    assert inspection.record()["tools"] == {
-        "listed": 2,
-        "left_out": 1,
-        "first_left_out": [{"name": "drop", "policy_id": "pol_1", "reason": "never"}],
-    }
+    record = cast("dict[str, object]", inspection.record()["tools"])
+    assert record["left_out"] == 1
+    assert record["first_left_out"] == [{"name": "drop", "policy_id": "pol_1", "reason": "never"}]
 
 
 async def test_a_compressed_list_is_read() -> None:

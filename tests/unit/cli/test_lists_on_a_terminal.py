@@ -24,9 +24,10 @@ API = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text("ut
 LISTS = [
     "agents list", "agents activity X", "allowlist show", "approvals list --status all", "audit list",
     "break-glass list", "connections list", "grants list", "integrations list", "integrations receipts jira",
-    "keys list", "nlp list", "notifications deliveries", "org list", "org members X", "org invitations X",
-    "policy list", "policy versions X", "reports list", "retention holds", "siem list", "traffic list",
-    "traffic rules", "traffic timeline X", "users list", "users sessions X", "webhooks list", "webhooks deliveries X",
+    "keys list", "mcp-tools list", "nlp list", "notifications deliveries", "org list", "org members X",
+    "org invitations X", "policy list", "policy versions X", "reports list", "retention holds", "siem list",
+    "traffic list", "traffic rules", "traffic timeline X", "users list", "users sessions X",
+    "webhooks list", "webhooks deliveries X",
 ]  # fmt: skip
 NAMED_OTHERWISE = {"tools list"}  # of this machine's files, which administrators write
 ID = {"agents": "agt", "org": "org", "policy": "pol", "traffic": "agt", "users": "usr", "webhooks": "whk"}

@@ -1,7 +1,8 @@
 """Which tools of a list an agent is offered: what its policies deny whatever the params are, it is not."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
+from typing import cast
 
 import pytest
 
@@ -11,10 +12,13 @@ from headgate.gate import offered_tools
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
+from headgate.mcp_tools.pins import ToolPins
+from headgate.mcp_tools.store import Noted
 from headgate.organizations.destinations import Allowlist
 from headgate.policies.evaluate import PolicySet
-from headgate.policies.model import RulePolicy
+from headgate.policies.model import Decision, RulePolicy
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.mcp_tool_list import OfferedTool
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
 
@@ -43,17 +47,35 @@ async def rules() -> AsyncIterator[FairDecisions]:
     made.close()
 
 
-def listing(rules: FairDecisions, rego: str) -> ToolListing:
+class Pins:
+    """In place of ``ToolPins``: these tools have changed."""
+
+    def __init__(self, *changed: str) -> None:
+        self.changed = frozenset(changed)
+
+    async def note(self, *_: object, **__: object) -> Noted:
+        return Noted(0, self.changed, is_full=False)
+
+
+async def denied(rules: FairDecisions, rego: str, names: list[str], *changed: str) -> Mapping[str, Decision]:
+    tools = [OfferedTool(name, {"name": name}) for name in names]
+    offer = await listing(rules, rego, *changed).offer(tools)
+    assert offer.changed == frozenset(changed)
+    return offer.denied
+
+
+def listing(rules: FairDecisions, rego: str, *changed: str) -> ToolListing:
     policy = RulePolicy("pol_1", 1, "one", None, rego, True, 100, None, _NOW, _NOW, "org_a")
     state = OrganizationState("org_a", 1, PolicySet([policy], b"{}"), Allowlist.empty())
     body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
     call = HttpCall("POST", "https", "tools.example", 443, "/mcp", "", _HEADERS, body)
-    return ToolListing(rules, state, _IDENTITY, interpret(call, load_catalogues()))
+    draft = interpret(call, load_catalogues())
+    return ToolListing(rules, cast("ToolPins", Pins(*changed)), state, _IDENTITY, draft, "act_1")
 
 
 async def test_tools_whose_every_call_is_denied_are_named_with_the_denial(rules: FairDecisions) -> None:
-    denied = await listing(rules, _REGO).denied(["read", "drop", "file_save", "mail", "drop", "mcp_tools_list"])
-    assert {name: one.reason for name, one in denied.items()} == {
+    said = await denied(rules, _REGO, ["read", "drop", "file_save", "mail", "drop", "mcp_tools_list"])
+    assert {name: one.reason for name, one in said.items()} == {
         "drop": "not this one",
         "file_save": "no files",
         "mail": "not by this agent",
@@ -61,13 +83,18 @@ async def test_tools_whose_every_call_is_denied_are_named_with_the_denial(rules:
     }
 
 
+async def test_a_changed_tool_may_be_denied(rules: FairDecisions) -> None:
+    rego = "package t\nimport rego.v1\nallow := true\ndeny if input.mcp.tool_changed"
+    assert set(await denied(rules, rego, ["read", "mail"], "mail")) == {"mail"}
+
+
 async def test_without_a_policy_nothing_is_offered(rules: FairDecisions) -> None:
-    assert set(await listing(rules, "package t\nallow := false").denied(["read"])) == {"read"}
+    assert set(await denied(rules, "package t\nallow := false", ["read"])) == {"read"}
 
 
 async def test_tools_beyond_the_bound_are_offered(rules: FairDecisions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(offered_tools, "ASKED_TOOLS_MAX", 2)
-    assert set(await listing(rules, "package t\nallow := false").denied(["a", "b", "c"])) == {"a", "b"}
+    assert set(await denied(rules, "package t\nallow := false", ["a", "b", "c"])) == {"a", "b"}
 
 
 async def test_a_long_list_is_asked_in_several_turns(rules: FairDecisions, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,5 +108,5 @@ async def test_a_long_list_is_asked_in_several_turns(rules: FairDecisions, monke
 
     monkeypatch.setattr(rules._turns, "turn", counted)
     names = [f"file_{number}" for number in range(400)]
-    assert len(await listing(rules, _REGO).denied(names)) == 400
+    assert len(await denied(rules, _REGO, names)) == 400
     assert turns > 1

@@ -57,6 +57,7 @@ def test_what_a_call_says_beside_its_arguments() -> None:
         "method": "tools/call",
         "name": "get-weather",
         "params": {"inputResponses": {"q": "yes"}, "requestState": "s", "_meta": {"a": 1}},
+        "tool_changed": False,
     }
     assert message.exchange.progress_token == 5
     assert message.exchange.has_outcome

@@ -11,6 +11,7 @@ from headgate.protocols.mcp_tool_list import read_tool_list
 
 LIST = {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "read"}, {"name": "drop", "title": "Ü"}], "next": "c"}}
 TEXT = json.dumps(LIST)
+NAMES = st.text(min_size=1, max_size=8).filter(str.isprintable)
 
 
 def test_a_message_without_a_tool() -> None:
@@ -62,6 +63,9 @@ def test_an_answer_that_lists_nothing(body: str) -> None:
         (b'{"result":{"tools":["a"]}}', "without a name"),
         (b'{"result":{"tools":[{"title":"a"}]}}', "without a name"),
         (b'{"result":{"tools":[{"name":""}]}}', "without a name"),
+        (b'{"result":{"tools":[{"name":"a\\u0000"}]}}', "invisible"),
+        (b'{"result":{"tools":[{"name":"a\\u200b"}]}}', "invisible"),
+        (b'{"result":{"tools":[{"name":"' + b"a" * 513 + b'"}]}}', "more than 512"),
     ],
 )
 def test_what_is_no_list(body: bytes, why: str) -> None:
@@ -83,7 +87,7 @@ def test_whatever_the_bytes_are(body: bytes, is_stream: bool) -> None:
     assert read_tool_list(answer.without(()), is_stream=is_stream).tools == answer.tools
 
 
-@given(st.lists(st.text(min_size=1, max_size=8), max_size=6), st.sets(st.text(min_size=1, max_size=8)), st.booleans())
+@given(st.lists(NAMES, max_size=6), st.sets(NAMES), st.booleans())
 def test_what_is_left_is_what_was_not_named(names: list[str], unwanted: set[str], is_stream: bool) -> None:
     message = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": name} for name in names]}})
     body = (f"event: message\ndata: {message}\n\n" if is_stream else message).encode()

@@ -31,6 +31,8 @@ LOOKING = {
 ELSEWHERE = {
     ("POST", "/v1/executions/retry"): "executions/test_carried_out.py",
     ("DELETE", "/admin/audit/reports/{}"): "audit_reports",
+    ("DELETE", "/admin/mcp-tools"): "../../mcp_tools",
+    ("POST", "/admin/mcp-tools/{}/accept"): "mcp_tools",
     ("DELETE", "/admin/traffic/{}"): "traffic/test_traffic.py",
     ("PUT", "/admin/traffic/{}/annotation"): "traffic/test_annotation.py",
     ("DELETE", "/admin/users/{}/sessions"): "identity/test_shut_out.py",

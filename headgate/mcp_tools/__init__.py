@@ -1,0 +1,1 @@
+"""The tools that MCP servers offer, pinned to the definitions that were accepted."""

@@ -1,0 +1,154 @@
+"""Pinned tools in the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from psycopg import sql
+from psycopg.rows import DictRow
+
+from headgate.db.bounded_count import count_rows
+from headgate.db.database import Connection
+from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, new_id
+from headgate.mcp_tools.model import TOOLS_MAX, TOOLS_OF_SERVER_MAX, Definition, PinnedTool
+
+_COLUMNS: Final = sql.SQL(
+    "t.org_id, t.tool_id, t.server, t.name, t.accepted_sha256, t.accepted_definition, t.accepted_at, t.accepted_by,"
+    " t.seen_sha256, t.seen_definition, t.seen_at, t.changed_at"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noted:
+    """What is known of the tools of a list. ``is_full``: there is no room for those that are new."""
+
+    first_seen: int
+    changed: frozenset[str]
+    is_full: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolPage:
+    """One page, newest first."""
+
+    tools: Sequence[PinnedTool]
+    total: int
+    total_is_minimum: bool
+    next_cursor: str | None
+
+
+async def note_tools(
+    connection: Connection,
+    org_id: str,
+    server: str,
+    listed: Sequence[Definition],
+    *,
+    agent_id: str,
+    action_id: str | None,
+    at: datetime,
+) -> Noted:
+    """Keeps those that are new, and marks those that differ from what was seen last."""
+    cursor = await connection.execute(
+        "SELECT first_seen, changed, is_full FROM note_mcp_tools(%s, %s, %s, %s, %s, %s::text[], %s::text[],"
+        " %s::bytea[], %s::text[], %s, %s)",
+        [
+            org_id,
+            agent_id,
+            action_id,
+            server,
+            at,
+            [new_id(IdPrefix.MCP_TOOL) for _ in listed],
+            [one.name for one in listed],
+            [one.sha256 for one in listed],
+            [one.text for one in listed],
+            TOOLS_OF_SERVER_MAX,
+            TOOLS_MAX,
+        ],
+    )
+    row = await cursor.fetchone()
+    assert row is not None  # noqa: S101 - the function answers one row
+    return Noted(row["first_seen"], frozenset(row["changed"]), row["is_full"])
+
+
+async def changed_tools(connection: Connection, org_id: str) -> frozenset[tuple[str, str]]:
+    """Server and name of each tool that is not what was accepted, for decisions."""
+    cursor = await connection.execute(
+        "SELECT server, name FROM mcp_tools WHERE org_id = %s AND changed_at IS NOT NULL", [org_id]
+    )
+    return frozenset([(row["server"], row["name"]) async for row in cursor])
+
+
+async def find_tool(connection: Connection, org_id: str, tool_id: str, *, lock: bool = False) -> PinnedTool:
+    """Raises NotFoundError."""
+    query = sql.SQL("SELECT {} FROM mcp_tools t WHERE t.org_id = %s AND t.tool_id = %s {}").format(
+        _COLUMNS, sql.SQL("FOR UPDATE" if lock else "")
+    )
+    row = await (await connection.execute(query, [org_id, tool_id])).fetchone()
+    if row is None:
+        raise NotFoundError(f"there is no MCP tool {tool_id}")
+    return _tool(row)
+
+
+async def list_tools(
+    connection: Connection,
+    org_id: str,
+    *,
+    server: str | None,
+    changed_only: bool,
+    limit: int = 50,
+    offset: int = 0,
+    cursor: str | None = None,
+    exact_total: bool = False,
+) -> ToolPage:
+    """Newest first."""
+    conditions = [sql.SQL("t.org_id = %(org)s")]
+    if server is not None:
+        conditions.append(sql.SQL("t.server = %(server)s"))
+    if changed_only:
+        conditions.append(sql.SQL("t.changed_at IS NOT NULL"))
+    where = sql.SQL(" AND ").join(conditions)
+    values: dict[str, object] = {"org": org_id, "server": server}
+    total, is_minimum = await count_rows(
+        connection, sql.SQL("mcp_tools t WHERE {}").format(where), values, exact=exact_total
+    )
+    page = sql.SQL("SELECT {} FROM mcp_tools t WHERE {} {} ORDER BY t.tool_id DESC LIMIT %(limit)s OFFSET %(offset)s")
+    query = page.format(_COLUMNS, where, sql.SQL("" if cursor is None else "AND t.tool_id < %(before)s"))
+    rows = await (
+        await connection.execute(query, {**values, "before": cursor, "limit": limit, "offset": offset})
+    ).fetchall()
+    tools = [_tool(row) for row in rows]
+    return ToolPage(tools, total, is_minimum, tools[-1].tool_id if len(tools) == limit else None)
+
+
+async def accept_seen(connection: Connection, org_id: str, tool_id: str, by: str | None, at: datetime) -> None:
+    """What was seen last is what was accepted. The caller holds the row's lock."""
+    await connection.execute(
+        "UPDATE mcp_tools SET accepted_sha256 = seen_sha256, accepted_definition = seen_definition, accepted_at = %s,"
+        " accepted_by = %s, changed_at = NULL WHERE org_id = %s AND tool_id = %s",
+        [at, by, org_id, tool_id],
+    )
+
+
+async def delete_tools(connection: Connection, org_id: str, server: str) -> int:
+    """All tools of a server; how many there were."""
+    deleted = await connection.execute("DELETE FROM mcp_tools WHERE org_id = %s AND server = %s", [org_id, server])
+    return deleted.rowcount
+
+
+def _tool(row: DictRow) -> PinnedTool:
+    return PinnedTool(
+        org_id=row["org_id"],
+        tool_id=row["tool_id"],
+        server=row["server"],
+        name=row["name"],
+        accepted_sha256=bytes(row["accepted_sha256"]),
+        accepted_definition=row["accepted_definition"],
+        accepted_at=row["accepted_at"],
+        accepted_by=row["accepted_by"],
+        seen_sha256=bytes(row["seen_sha256"]),
+        seen_definition=row["seen_definition"],
+        seen_at=row["seen_at"],
+        changed_at=row["changed_at"],
+    )
