@@ -28,6 +28,7 @@ from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, pass_
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, attention_of, hold_row, observe_nothing
 from headgate.gate.refusals import not_recorded
+from headgate.gate.tool_change import with_tool_change
 from headgate.grants.exemption_store import Exemption, use_exemption
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, UnavailableError
@@ -107,7 +108,9 @@ class SubmitAction:
         """Raises UnauthorizedError, ConflictError (the key was used for another body), RateLimitedError (too many
         approvals of this agent are open), NoConnectionError, BrokenConnectionError, UnavailableError."""
         submitted = await self.read(identity, len(draft.params_bytes), candidate_for, identity, draft, submission)
-        return await pass_through(self._pipeline, self._callers, Caller(key, identity), self, partial(_bind, submitted))
+        return await pass_through(
+            self._pipeline, self._callers, Caller(key, identity), self, partial(_bind, identity, submitted)
+        )
 
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return NOTHING_RECALLED
@@ -194,8 +197,9 @@ class SubmitAction:
         return DuplicateAction(original.action_id)
 
 
-async def _bind(submitted: Candidate, state: OrganizationState) -> BoundCandidate:
-    return with_connection(submitted, state.connections, state.org_id)
+async def _bind(identity: KeyIdentity, submitted: Candidate, state: OrganizationState) -> BoundCandidate:
+    changed = with_tool_change(submitted, state, identity.agent_name or "")
+    return with_connection(changed, state.connections, state.org_id)
 
 
 def _submitted(

@@ -106,7 +106,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     if method != _CALL and method not in _OPERATIONS:
         return None
     request_id = body.get("id")
-    if request_id is not None and not _is_id(request_id):
+    if request_id is not None and not is_mcp_id(request_id):
         raise AmbiguousRequestError(
             f"the id of an MCP request is an integer, or text of at most {_ID_LENGTH_MAX} characters",
             details={"field": "id"},
@@ -131,14 +131,28 @@ def call_facts(name: str, others: JsonObject, *, is_changed: bool = False) -> Js
     return {"method": _CALL, "name": name, "params": others, "tool_changed": is_changed}
 
 
+def told_message(context: JsonObject) -> tuple[McpExchange, JsonObject] | None:
+    """What an agent tells, as ``context.mcp``, of a message that it passes on itself (``headgate mcp``): the exchange
+    and ``input.mcp``. Like all that an agent submits, this is its own word. None: it tells nothing of this form."""
+    told = context.get("mcp")
+    if not isinstance(told, dict) or not {"method", "name", "params"} >= told.keys():
+        return None
+    method, name, others = told.get("method"), told.get("name"), told.get("params", {})
+    if not isinstance(method, str) or not isinstance(others, dict) or not isinstance(name, str | None):
+        return None
+    if name is None:
+        return McpExchange(), {"method": method}
+    return McpExchange(called_tool=name), {**call_facts(name, others), "method": method}
+
+
 def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: McpId | None) -> McpExchange:
     meta, cancels, name = params.get("_meta"), params.get("requestId"), params.get("name")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     return McpExchange(
         request_id,
         _session_id(headers),
-        cancels if method == _CANCELLED and _is_id(cancels) else None,
-        token if _is_id(token) else None,
+        cancels if method == _CANCELLED and is_mcp_id(cancels) else None,
+        token if is_mcp_id(token) else None,
         has_outcome=request_id is not None and method == _CALL,
         lists_tools=request_id is not None and method == _LIST,
         called_tool=name if method == _CALL and isinstance(name, str) else None,
@@ -160,7 +174,11 @@ def _response(body: JsonObject) -> McpMessage | None:
 
     Its id is covered: it says which question is answered, and a yes to one is no yes to another.
     """
-    if not _RESPONSE_MEMBERS.issuperset(body) or not _is_id(body.get("id")) or ("result" in body) == ("error" in body):
+    if (
+        not _RESPONSE_MEMBERS.issuperset(body)
+        or not is_mcp_id(body.get("id"))
+        or ("result" in body) == ("error" in body)
+    ):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
     return McpMessage("mcp_response", params, False, _covered(body), McpExchange(), {"method": "response"})
@@ -194,14 +212,14 @@ def has_client_headers(headers: JsonObject) -> bool:
     )
 
 
-def _is_id(value: JsonValue) -> TypeGuard[McpId]:
+def is_mcp_id(value: JsonValue) -> TypeGuard[McpId]:
     """An id or progress token as the protocol defines it, of a size that only tells messages apart."""
     return isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) <= _ID_LENGTH_MAX
 
 
 def _without_progress_token(params: JsonObject) -> JsonObject:
     meta = params.get("_meta")
-    if not isinstance(meta, dict) or not _is_id(meta.get("progressToken")):
+    if not isinstance(meta, dict) or not is_mcp_id(meta.get("progressToken")):
         return params
     return {**params, "_meta": {name: value for name, value in meta.items() if name != "progressToken"}}
 

@@ -8,9 +8,10 @@ out by its agent. One that lacks a param of its call is refused: allowed, it cou
 
 from dataclasses import replace
 
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
-from headgate.protocols.draft import ActionDraft, Source, make_draft
+from headgate.protocols.draft import ActionDraft, ProtocolFacts, Source, make_draft
+from headgate.protocols.mcp import told_message
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
 from headgate.tools.render import render
@@ -23,8 +24,18 @@ def explicit_draft(
     """Raises ValidationError: a value that cannot be sent, or a call that is another operation than it says."""
     rendered = render(tool, operation, params, catalogue)
     if isinstance(rendered, Unrendered):
+        # Looked for first: most contexts tell of no message.
+        document = parse_strict(context) if b'"mcp"' in context else None
+        told = told_message(document) if isinstance(document, dict) else None
         return make_draft(
-            tool=tool, operation=operation, params=params, source=Source.API, context=context, delegation=delegation
+            tool=tool,
+            operation=operation,
+            params=params,
+            source=Source.API,
+            context=context,
+            delegation=delegation,
+            mcp=None if told is None else told[0],
+            facts=None if told is None else ProtocolFacts("mcp", canonical_bytes(told[1])),
         )
     try:
         read = interpret(rendered.call, catalogue)

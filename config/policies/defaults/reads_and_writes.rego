@@ -61,6 +61,13 @@ read if {
 	mcp_address
 }
 
+# The same of an MCP server that the agent runs itself (headgate mcp).
+read if {
+	not input.http
+	startswith(input.tool, "mcp_")
+	input.operation in mcp_questions
+}
+
 read if {
 	ends_mcp_session
 	short_url

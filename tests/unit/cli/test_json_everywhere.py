@@ -10,6 +10,7 @@ from headgate.cli.main import headgate
 _SERVES = "runs until it is stopped, and writes logs"
 WITHOUT = {
     "run": "becomes another program",
+    "mcp": "writes what the server writes",
     "demo": "shows a story to a person",
     "witness": _SERVES, "api": _SERVES, "proxy": _SERVES, "worker": _SERVES, "masker": _SERVES,
 }  # fmt: skip

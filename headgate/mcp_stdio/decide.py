@@ -1,0 +1,204 @@
+"""Has messages decided through the API, and reports how the calls of tools ended.
+
+A call that waits for an approval is waited for, within the hold time. The same call again attaches to its action, so
+that a client that gave up and tries again asks nobody twice. Whatever keeps the API from answering is a refusal.
+"""
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final, cast
+
+from headgate.client import operations
+from headgate.client.asynchronous import AsyncClient
+from headgate.client.errors import ApiError, UnreachableError
+from headgate.client.types import ActionDetail
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.errors import ErrorCode, HeadgateError
+from headgate.mcp_stdio.message import NotDecidedError
+from headgate.mcp_stdio.proposal import Proposal
+
+_POLL_SECONDS: Final = 30
+_REMEMBERED_MAX: Final = 256
+_USABLE: Final = frozenset({"allowed", "approved"})
+_PENDING: Final = "pending_approval"
+_ERROR_CHARACTERS_MAX: Final = 2_000
+
+
+class DeniedError(HeadgateError):
+    """A policy denies the message."""
+
+    code = ErrorCode.ACTION_DENIED
+
+
+class NotApprovedError(HeadgateError):
+    """A person denied the message, or nobody decided before the approval expired."""
+
+    code = ErrorCode.APPROVAL_DENIED
+
+
+class StillHeldError(HeadgateError):
+    """Nobody has decided within the hold time; the same call again goes on waiting."""
+
+    code = ErrorCode.APPROVAL_PENDING
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """The message may be passed on. ``edited``: the params that a reviewer approved in place of those that came."""
+
+    action_id: str
+    edited: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The message waits for an approval."""
+
+    action_id: str
+    approval_id: str
+    reason: str
+    expires_at: str | None = None
+
+
+class Decisions:
+    """Of one server, for one client. ``hold_seconds``: how long a message is waited for."""
+
+    def __init__(
+        self, client: AsyncClient, api_url: str, *, hold_seconds: float, clock: Callable[[], float] = monotonic
+    ) -> None:
+        self._client = client
+        self._api_url = api_url.rstrip("/")
+        self._hold_seconds = hold_seconds
+        self._clock = clock
+        self._held: OrderedDict[bytes, str] = OrderedDict()
+
+    async def decide(self, proposal: Proposal) -> Passed | Waiting:
+        """Raises HeadgateError: it is not to be passed on, and why."""
+        held = self._held.get(proposal.digest)
+        if held is not None:
+            detail = await self._detail(held, wait_seconds=0)
+            if detail["status"] == _PENDING:
+                return _waiting(detail)
+            del self._held[proposal.digest]
+            if detail["status"] == "approved" or _is_denied_by_a_person(detail):
+                return _decided(detail)
+        body: dict[str, Any] = {
+            "tool": proposal.tool,
+            "operation": proposal.operation,
+            "params": proposal.params,
+            "context": proposal.context,
+            "idempotency_key": f"mcp-{uuid.uuid4()}",
+        }
+        try:
+            answer = await self._client.send(operations.create_action(cast("Any", body)))
+        except (ApiError, UnreachableError) as error:
+            raise _undecided(error) from error
+        action_id, status = answer["id"], answer["status"]
+        if answer["execution"] is not None:
+            raise await self._not_ours(action_id, proposal)
+        if status == "allowed":
+            return Passed(action_id)
+        if status != _PENDING:
+            decision = answer["decision"]
+            details = {"policy_id": decision["policy_id"], "risk_level": decision["risk_level"]}
+            raise DeniedError(decision["reason"], details={"action_id": action_id, **details})
+        self._remember(proposal.digest, action_id)
+        return Waiting(action_id, answer["approval_id"] or "", answer["decision"]["reason"])
+
+    async def settle(self, proposal: Proposal, waiting: Waiting) -> Passed:
+        """Waits for the approval. Raises HeadgateError."""
+        until = self._clock() + self._hold_seconds
+        while True:
+            left = until - self._clock()
+            detail = await self._detail(waiting.action_id, wait_seconds=int(min(max(left, 0), _POLL_SECONDS)))
+            if detail["status"] != _PENDING:
+                self._held.pop(proposal.digest, None)
+                return _decided(detail)
+            if left <= 1:
+                raise self._still_held(detail)
+
+    async def cancel(self, action_id: str, proposal: Proposal) -> None:
+        """The client wants it no more. Nothing was passed on, whether the API hears of this or not."""
+        self._held.pop(proposal.digest, None)
+        try:
+            await self._client.send(operations.cancel_action(action_id, {"reason": "the client cancelled it"}))
+        except (ApiError, UnreachableError):
+            return
+
+    async def report(self, action_id: str, *, result: JsonObject, error: str | None) -> None:
+        """How a call ended. Raises NotDecidedError where that is not on record."""
+        status = "succeeded" if error is None else "failed"
+        body: dict[str, Any] = {"status": status, "result": result}
+        if error is not None:
+            body["error"] = error[:_ERROR_CHARACTERS_MAX]
+        try:
+            await self._client.send(operations.report_action_outcome(action_id, cast("Any", body)))
+        except (ApiError, UnreachableError) as failure:
+            raise _undecided(failure) from failure
+
+    async def _detail(self, action_id: str, *, wait_seconds: int) -> ActionDetail:
+        try:
+            return await self._client.send(operations.get_action(action_id, wait=wait_seconds, expand="all"))
+        except (ApiError, UnreachableError) as error:
+            raise _undecided(error) from error
+
+    async def _not_ours(self, action_id: str, proposal: Proposal) -> HeadgateError:
+        """A catalogue has this tool: Headgate would make a call, and the server another one."""
+        await self.cancel(action_id, proposal)
+        return NotDecidedError(
+            f"a catalogue says that Headgate itself carries out {proposal.tool}.{proposal.operation}:"
+            " give the server another name (headgate mcp --name)",
+            details={"action_id": action_id},
+        )
+
+    def _remember(self, digest: bytes, action_id: str) -> None:
+        self._held[digest] = action_id
+        if len(self._held) > _REMEMBERED_MAX:
+            self._held.popitem(last=False)
+
+    def _still_held(self, detail: ActionDetail) -> StillHeldError:
+        waiting = _waiting(detail)
+        status_url = f"{self._api_url}/v1/actions/{waiting.action_id}?wait=30"
+        return StillHeldError(
+            f"held for approval {waiting.approval_id}: {waiting.reason}. No reviewer has decided yet. Make the same"
+            f" call again to go on waiting, or ask {status_url}",
+            details={
+                "approval_id": waiting.approval_id,
+                "action_id": waiting.action_id,
+                "status_url": status_url,
+                "expires_at": waiting.expires_at,
+                "risk_level": detail["decision"]["risk_level"],
+            },
+        )
+
+
+def _waiting(detail: ActionDetail) -> Waiting:
+    approval = detail["approval"]
+    expires_at = None if approval is None else approval["expires_at"]
+    return Waiting(detail["id"], detail["approval_id"] or "", detail["decision"]["reason"], expires_at)
+
+
+def _is_denied_by_a_person(detail: ActionDetail) -> bool:
+    approval = detail["approval"]
+    return approval is not None and approval["status"] == "denied"
+
+
+def _decided(detail: ActionDetail) -> Passed:
+    action_id, approval = detail["id"], detail["approval"]
+    if detail["status"] in _USABLE:
+        return Passed(action_id, detail.get("approved_params"))
+    details = {"action_id": action_id, "approval_id": detail["approval_id"]}
+    if approval is not None and approval["status"] == "denied":
+        reason = approval.get("comment") or "no reason was given"
+        raise NotApprovedError(f"a reviewer denied this call: {reason}", details=details)
+    raise NotApprovedError(f"the call is {detail['status']}: nobody approved it in time", details=details)
+
+
+def _undecided(error: ApiError | UnreachableError) -> NotDecidedError:
+    code = error.code if isinstance(error, ApiError) else ""
+    return NotDecidedError(
+        f"the API did not decide, and nothing was passed on: {error}", details={"cause": code} if code else None
+    )

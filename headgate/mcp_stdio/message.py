@@ -1,0 +1,77 @@
+"""One JSON-RPC 2.0 message of MCP's stdio transport: a line (MCP, "Transports", "stdio"). Pure.
+
+Strict: a line that two readers could read differently is no message, and goes no further.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, parse_strict
+from headgate.kernel.errors import AmbiguousRequestError, ErrorCode, HeadgateError, ValidationError
+from headgate.protocols.mcp import McpId, is_mcp_id
+
+LINE_BYTES_MAX: Final = 10 << 20
+"""As large as a request body through the proxy."""
+SERVER_ERROR: Final = -32000
+"""JSON-RPC 2.0, section 5.1: the range for the server's own errors."""
+INVALID_REQUEST: Final = -32600
+_REQUEST_MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
+_RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
+
+
+class Kind(StrEnum):
+    REQUEST = "request"
+    NOTIFICATION = "notification"
+    RESPONSE = "response"
+
+
+class NotDecidedError(HeadgateError):
+    """The message could not be decided, so that it was not passed on."""
+
+    code = ErrorCode.SERVICE_UNAVAILABLE
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """``id`` None: of a notification. ``method`` is empty, and ``params`` are ``result`` or ``error``, of a response.
+    ``line`` is the message as it came, without its end."""
+
+    kind: Kind
+    id: McpId | None
+    method: str
+    params: JsonObject
+    line: bytes
+
+
+def parse_message(line: bytes) -> Message:
+    """Raises AmbiguousRequestError."""
+    try:
+        body = parse_strict(line)
+    except ValidationError as error:
+        raise AmbiguousRequestError(f"the line is no JSON-RPC message: {error.message}") from error
+    if isinstance(body, list):
+        raise AmbiguousRequestError("JSON-RPC batches are not part of MCP: send one message in each line")
+    if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
+        raise AmbiguousRequestError("the line is no JSON-RPC 2.0 message")
+    message_id = body.get("id")
+    if "method" not in body:
+        return _response(body, line)
+    method, params = body["method"], body.get("params", {})
+    if not isinstance(method, str) or not method or not isinstance(params, dict) or not body.keys() <= _REQUEST_MEMBERS:
+        raise AmbiguousRequestError("a message with a method has an id and params besides, and params are an object")
+    if "id" not in body:
+        return Message(Kind.NOTIFICATION, None, method, params, line)
+    if not is_mcp_id(message_id):
+        raise AmbiguousRequestError("the id of an MCP request is an integer, or text of at most 128 characters")
+    return Message(Kind.REQUEST, message_id, method, params, line)
+
+
+def _response(body: JsonObject, line: bytes) -> Message:
+    message_id = body.get("id")
+    if not body.keys() <= _RESPONSE_MEMBERS or ("result" in body) == ("error" in body):
+        raise AmbiguousRequestError("a message without a method has either a result or an error")
+    if message_id is not None and not is_mcp_id(message_id):
+        raise AmbiguousRequestError("the id of a response is an integer, or text of at most 128 characters")
+    told = {name: value for name, value in body.items() if name in ("result", "error")}
+    return Message(Kind.RESPONSE, message_id, "", told, line)

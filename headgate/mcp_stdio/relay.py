@@ -1,0 +1,242 @@
+"""Passes messages between an MCP client and a server, each only after it was decided.
+
+Messages of one side are decided in the order in which they come; one that is held lets those behind it pass, as
+requests of JSON-RPC may be answered in any order. What the server answers, and its notifications, pass undecided: they
+belong to requests that were decided.
+"""
+
+import asyncio
+import contextlib
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
+from headgate.kernel.clock import system_clock
+from headgate.kernel.error_body import error_body
+from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
+from headgate.kernel.tasks import TaskSet
+from headgate.mcp_stdio.decide import Decisions, Passed, Waiting
+from headgate.mcp_stdio.lines import Lines, next_line
+from headgate.mcp_stdio.message import (
+    INVALID_REQUEST,
+    SERVER_ERROR,
+    Kind,
+    Message,
+    NotDecidedError,
+    parse_message,
+)
+from headgate.mcp_stdio.proposal import CALL, CANCELLED, Proposal, proposal
+from headgate.protocols.mcp import McpId, is_mcp_id
+from headgate.protocols.mcp_answer import failure_in_message
+
+PROGRESS_SECONDS: Final = 10.0
+_REPORT_SECONDS: Final = 10.0
+_NO_ANSWER: Final = "outcome unknown: the server ended, and had not answered"
+_SAME_ID: Final = AmbiguousRequestError("another request with this id has no answer yet")
+_WARNED_CHARACTERS_MAX: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Forwarded:
+    """A request that the server was sent. ``action_id``: of a tool's call, whose end is reported; else None."""
+
+    action_id: str | None
+
+
+class Relay:
+    """Of one client and one server. ``warn`` tells a person what no message can tell."""
+
+    def __init__(
+        self,
+        server: str,
+        decisions: Decisions,
+        *,
+        to_client: Lines,
+        to_server: Lines,
+        warn: Callable[[str], None],
+        progress_seconds: float = PROGRESS_SECONDS,
+    ) -> None:
+        self._server = server
+        self._decisions = decisions
+        self._to_client = to_client
+        self._to_server = to_server
+        self._warn = warn
+        self._progress_seconds = progress_seconds
+        self._forwarded: dict[McpId, Forwarded] = {}
+        self._asked_client: set[McpId] = set()
+        self._held: dict[McpId, asyncio.Task[object]] = {}
+        self._tasks = TaskSet(self._failed)
+
+    async def from_client(self, reader: asyncio.StreamReader) -> None:
+        """Until the client ends. Raises PayloadTooLargeError, BrokenPipeError, ConnectionResetError."""
+        while (line := await next_line(reader)) is not None:
+            try:
+                message = parse_message(line)
+            except AmbiguousRequestError as error:
+                await self._to_client.write(_error(None, error, code=INVALID_REQUEST))
+                continue
+            if message.kind is Kind.NOTIFICATION and message.method == CANCELLED and self._cancels_held(message):
+                continue
+            if message.kind is Kind.REQUEST and (message.id in self._forwarded or message.id in self._held):
+                await self._to_client.write(_error(message.id, _SAME_ID, code=INVALID_REQUEST))
+                continue
+            if message.kind is Kind.RESPONSE and (message.id is None or message.id not in self._asked_client):
+                self._warn("the client answered a request that the server did not make: not passed on")
+                continue
+            await self._consider(message, from_server=False)
+
+    async def from_server(self, reader: asyncio.StreamReader) -> None:
+        """Until the server ends. Raises PayloadTooLargeError, BrokenPipeError."""
+        while (line := await next_line(reader)) is not None:
+            try:
+                message = parse_message(line)
+            except AmbiguousRequestError as error:
+                shown = line[:_WARNED_CHARACTERS_MAX].decode("utf-8", "backslashreplace")
+                self._warn(f"the server wrote what is no message, which is not passed on ({error.message}): {shown!r}")
+                continue
+            match message.kind:
+                case Kind.NOTIFICATION:
+                    await self._to_client.write(line)
+                case Kind.RESPONSE:
+                    await self._answered(message)
+                case Kind.REQUEST if message.id in self._asked_client:
+                    await self._to_server.write(_error(message.id, _SAME_ID, code=INVALID_REQUEST))
+                case Kind.REQUEST:
+                    await self._consider(message, from_server=True)
+
+    async def end(self, *, client_listens: bool) -> None:
+        """One of the two has ended. ``client_listens``: it is the server, and the client is told for what it waits in
+        vain."""
+        unanswered = [*self._forwarded.items(), *((message_id, Forwarded(None)) for message_id in self._held)]
+        for task in self._held.values():
+            task.cancel()
+        for message_id, forwarded in unanswered:
+            if client_listens:
+                with contextlib.suppress(OSError):  # it has gone in this moment
+                    await self._to_client.write(_error(message_id, NotDecidedError("the MCP server has ended")))
+            if forwarded.action_id is not None:
+                self._tasks.start(self._report(forwarded.action_id, {}, _NO_ANSWER), name="report")
+        self._forwarded.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_REPORT_SECONDS):
+                await self._tasks.wait()
+        await self._tasks.close()
+
+    async def _consider(self, message: Message, *, from_server: bool) -> None:
+        try:
+            proposed = proposal(self._server, message, from_server=from_server)
+            decided = await self._decisions.decide(proposed)
+        except HeadgateError as error:
+            await self._refuse(message, error, from_server=from_server)
+            return
+        if isinstance(decided, Passed):
+            await self._pass_on(message, decided, from_server=from_server)
+            return
+        task = self._tasks.start(self._hold(message, proposed, decided, from_server=from_server), name="hold")
+        if message.kind is Kind.REQUEST and message.id is not None and not from_server:
+            message_id = message.id
+            self._held[message_id] = task
+            task.add_done_callback(lambda _: self._held.pop(message_id, None))
+
+    async def _hold(self, message: Message, proposed: Proposal, waiting: Waiting, *, from_server: bool) -> None:
+        progress = None if from_server else self._tasks.start(self._tell_progress(message), name="progress")
+        try:
+            passed = await self._decisions.settle(proposed, waiting)
+        except HeadgateError as error:
+            await self._refuse(message, error, from_server=from_server)
+        except asyncio.CancelledError:
+            await self._decisions.cancel(waiting.action_id, proposed)
+            raise
+        else:
+            await self._pass_on(message, passed, from_server=from_server)
+        finally:
+            if progress is not None:
+                progress.cancel()
+
+    async def _tell_progress(self, message: Message) -> None:
+        meta = message.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        if message.kind is not Kind.REQUEST or not is_mcp_id(token):
+            return
+        told = 0
+        while True:
+            told += 1
+            params: JsonObject = {"progressToken": token, "progress": told, "message": "waiting for a decision"}
+            await self._to_client.write(_text({"jsonrpc": "2.0", "method": "notifications/progress", "params": params}))
+            await asyncio.sleep(self._progress_seconds)
+
+    async def _pass_on(self, message: Message, passed: Passed, *, from_server: bool) -> None:
+        line = message.line
+        if passed.edited is not None:
+            if message.method != CALL:
+                error = NotDecidedError("a reviewer edited this message, and only calls of tools can be edited")
+                await self._refuse(message, error, from_server=from_server)
+                return
+            params: JsonObject = {**message.params, "arguments": passed.edited}
+            line = _text({"jsonrpc": "2.0", "id": message.id, "method": CALL, "params": params})
+        if from_server:
+            if message.id is not None:
+                self._asked_client.add(message.id)
+            await self._to_client.write(line)
+            return
+        if message.kind is Kind.REQUEST and message.id is not None:
+            # Before it is written: the answer may come at once.
+            self._forwarded[message.id] = Forwarded(passed.action_id if message.method == CALL else None)
+        elif message.kind is Kind.RESPONSE and message.id is not None:
+            self._asked_client.discard(message.id)
+        await self._to_server.write(line)
+
+    async def _refuse(self, message: Message, error: HeadgateError, *, from_server: bool) -> None:
+        """Whoever waits for an answer gets an error in its place; of a notification nobody does."""
+        match message.kind:
+            case Kind.REQUEST:
+                await (self._to_server if from_server else self._to_client).write(_error(message.id, error))
+            case Kind.RESPONSE if message.id is not None:
+                self._asked_client.discard(message.id)
+                await self._to_server.write(_error(message.id, error))
+            case _:
+                self._warn(f"{message.method} was not passed on: {error.message}")
+
+    async def _answered(self, message: Message) -> None:
+        forwarded = None if message.id is None else self._forwarded.pop(message.id, None)
+        if forwarded is None or message.id is None:
+            self._warn("the server answered a request that it was not sent: not passed on")
+            return
+        await self._to_client.write(message.line)
+        if forwarded.action_id is not None:
+            result: JsonObject = {"size_bytes": len(message.line), "sha256": sha256_hex(message.line)}
+            failure = failure_in_message(message.line, message.id)
+            self._tasks.start(self._report(forwarded.action_id, result, failure), name="report")
+
+    async def _report(self, action_id: str, result: JsonObject, error: str | None) -> None:
+        try:
+            await self._decisions.report(action_id, result=result, error=error)
+        except HeadgateError as failure:
+            self._warn(f"the outcome of {action_id} is not on record: {failure.message}")
+
+    def _cancels_held(self, message: Message) -> bool:
+        """Whether it cancels a call that waits: the server has not heard of that one."""
+        request_id = message.params.get("requestId")
+        task = self._held.get(request_id) if is_mcp_id(request_id) else None
+        if task is None:
+            return False
+        task.cancel()
+        return True
+
+    def _failed(self, name: str, error: BaseException) -> None:
+        if not isinstance(error, OSError):  # the reader of a pipe has gone, which its own end tells
+            self._warn(f"a message was not passed on ({name}): {error!r}")
+
+
+def _error(message_id: McpId | None, error: HeadgateError, *, code: int = SERVER_ERROR) -> bytes:
+    """The data is that of the proxy's refusals (docs/reference/errors.md)."""
+    data = error_body(error.code, error.message, error.details, request_id=uuid.uuid4().hex, now=system_clock())
+    shown = {"code": code, "message": f"{error.code.value}: {error.message}", "data": data}
+    return json.dumps({"jsonrpc": "2.0", "id": message_id, "error": shown}, default=str).encode("ascii")
+
+
+def _text(message: dict[str, JsonValue]) -> bytes:
+    return canonical_bytes(message)

@@ -1,0 +1,129 @@
+"""What the API answers becomes of a message; whatever it does not answer is a refusal."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from headgate.client.asynchronous import AsyncClient
+from headgate.client.call import Patience
+from headgate.kernel.errors import HeadgateError
+from headgate.mcp_stdio.decide import Decisions, DeniedError, NotApprovedError, Passed, StillHeldError, Waiting
+from headgate.mcp_stdio.message import NotDecidedError
+from headgate.mcp_stdio.proposal import Proposal
+
+type Answer = Callable[[httpx.Request], httpx.Response]
+PROPOSAL = Proposal("mcp_files", "save", {"path": "a"}, {"mcp": {"method": "tools/call", "name": "save"}})
+DECISION = {"decision": "x", "reason": "a reviewer decides", "risk_level": "high", "policy_id": "pol_1"}
+
+
+def action(status: str, **members: object) -> dict[str, Any]:
+    approval = {"id": "apr_1", "status": "pending", "expires_at": "2026-11-28T00:00:00Z", "comment": None}
+    made = {"id": "act_1", "status": status, "decision": DECISION, "approval_id": "apr_1", "execution": None}
+    return {**made, "approval": approval, **members}
+
+
+def decisions(*answers: dict[str, Any] | int | Exception, hold_seconds: float = 0) -> tuple[Decisions, list[str]]:
+    """One that gets these answers of the API, in order, and what it asked."""
+    asked: list[str] = []
+    left = list(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(f"{request.method} {request.url.path}")
+        following = left.pop(0)
+        if isinstance(following, Exception):
+            raise following
+        if isinstance(following, int):
+            error = {"code": "X", "message": "the API says no", "timestamp": "x"}
+            return httpx.Response(following, json={"error": error})
+        return httpx.Response(200, content=json.dumps(following))
+
+    client = AsyncClient("http://api", agent_key="hg_x", patience=Patience(0, 0), transport=httpx.MockTransport(answer))
+    return Decisions(client, "http://api/", hold_seconds=hold_seconds), asked
+
+
+async def test_what_is_allowed_passes() -> None:
+    made, asked = decisions(action("allowed"))
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert asked == ["POST /v1/actions"]
+
+
+async def test_what_is_denied_does_not() -> None:
+    made, _ = decisions(action("denied"))
+    with pytest.raises(DeniedError, match="a reviewer decides") as denied:
+        await made.decide(PROPOSAL)
+    assert denied.value.details == {"action_id": "act_1", "policy_id": "pol_1", "risk_level": "high"}
+
+
+@pytest.mark.parametrize("answer", [401, 403, 409, 413, 429, 500, 503, httpx.ConnectError("gone")])
+async def test_without_a_decision_nothing_passes(answer: int | Exception) -> None:
+    made, _ = decisions(answer)
+    with pytest.raises(NotDecidedError, match="nothing was passed on"):
+        await made.decide(PROPOSAL)
+
+
+@pytest.mark.parametrize("status", ["executing", "completed", "failed", "something new"])
+async def test_another_status_is_no_permission(status: str) -> None:
+    made, _ = decisions(action(status))
+    with pytest.raises(HeadgateError):
+        await made.decide(PROPOSAL)
+
+
+async def test_what_headgate_carries_out_is_not_done_twice() -> None:
+    made, asked = decisions(action("allowed", execution={"id": "exe_1"}), action("failed"))
+    with pytest.raises(NotDecidedError, match="give the server another name"):
+        await made.decide(PROPOSAL)
+    assert asked == ["POST /v1/actions", "POST /v1/actions/act_1/cancel"]
+
+
+async def test_a_held_call_is_waited_for() -> None:
+    made, _ = decisions(action("pending_approval"), action("pending_approval"), action("approved"), hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert waiting == Waiting("act_1", "apr_1", "a reviewer decides")
+    assert isinstance(waiting, Waiting)
+    assert await made.settle(PROPOSAL, waiting) == Passed("act_1")
+
+
+async def test_a_call_that_nobody_decided_goes_on_waiting_when_it_comes_again() -> None:
+    made, asked = decisions(*[action("pending_approval")] * 3, action("approved"), action("allowed"))
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(StillHeldError, match="held for approval apr_1") as held:
+        await made.settle(PROPOSAL, waiting)
+    assert (held.value.details or {})["status_url"] == "http://api/v1/actions/act_1?wait=30"
+    assert isinstance(await made.decide(PROPOSAL), Waiting)
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    await made.decide(PROPOSAL)
+    assert asked[-1] == "POST /v1/actions", "an approval is used once"
+
+
+async def test_a_denial_answers_the_call_that_comes_again_too() -> None:
+    approval = {"id": "apr_1", "status": "denied", "expires_at": "x", "comment": "not today"}
+    made, _ = decisions(action("pending_approval"), action("denied", approval=approval))
+    await made.decide(PROPOSAL)
+    with pytest.raises(NotApprovedError, match="a reviewer denied this call: not today"):
+        await made.decide(PROPOSAL)
+
+
+async def test_an_approval_that_expired_asks_anew() -> None:
+    expired = {"id": "apr_1", "status": "expired", "expires_at": "x", "comment": None}
+    made, asked = decisions(action("pending_approval"), action("denied", approval=expired), action("allowed"))
+    await made.decide(PROPOSAL)
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert asked[-1] == "POST /v1/actions"
+
+
+async def test_the_api_goes_away_while_a_call_is_held() -> None:
+    made, _ = decisions(action("pending_approval"), httpx.ReadError("gone"))
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(NotDecidedError):
+        await made.settle(PROPOSAL, waiting)
+
+
+async def test_an_outcome_that_is_not_recorded_says_so() -> None:
+    made, _ = decisions(503)
+    with pytest.raises(NotDecidedError):
+        await made.report("act_1", result={}, error=None)
