@@ -117,7 +117,8 @@ class Inspection:
         if not self._looked and not self.is_withheld and self._judge.policies:
             trailers = () if response.data.trailers is None else response.data.trailers.fields
             answer = Answer(self._known_head, response.data.content or b"", trailers)
-            await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body))
+            definitions = None if self._tools is None else self._tools.definitions
+            await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body, definitions=definitions))
         self._looked = True
 
     async def _leave_tools_out(self, tools: ToolList, response: Response) -> None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from mitmproxy.http import Response
 
+from headgate.gate.judged_answer import Definitions
 from headgate.gate.offered_tools import Offer, ToolListing
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, UnavailableError
@@ -28,12 +29,14 @@ _OF_THE_WHOLE_BODY: Final = ("content-encoding", "content-md5", "content-digest"
 class ToolList:
     """From the whole answer to what is kept of it."""
 
-    __slots__ = ("_listed", "_listing", "_offer")
+    __slots__ = ("_listed", "_listing", "_offer", "definitions")
 
     def __init__(self, listing: ToolListing) -> None:
         self._listing = listing
         self._listed = 0
         self._offer = _NOTHING
+        self.definitions: Definitions | None = None
+        """Of the tools that are offered; None: the answer is no list."""
 
     async def leave_out(self, head: AnswerHead, response: Response, *, max_bytes: int) -> str | None:
         """Changes ``response``, where a tool is left out. Returns why it cannot be forwarded; None: it can."""
@@ -49,6 +52,8 @@ class ToolList:
             return error.message if 200 <= head.status < 300 else None
         except UnavailableError as error:
             return error.message
+        offered = [tool.definition for tool in answer.tools if tool.name not in self._offer.denied]
+        self.definitions = Definitions(offered, self._offer.elsewhere)
         if self._offer.denied:
             for name in _OF_THE_WHOLE_BODY:
                 response.headers.pop(name, None)

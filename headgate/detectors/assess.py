@@ -20,6 +20,7 @@ from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.secrets import find_secrets
+from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.wallets import find_wallet_keys
 from headgate.kernel.canonical_json import JsonValue
 
@@ -81,11 +82,13 @@ def assess(
     attachments: Sequence[Attachment] = (),
     joined: Sequence[JoinedText] = (),
     kinds: Sequence[str] = (),
+    other_tools: frozenset[str] | None = None,
 ) -> Assessment:
-    """``kinds``: that count; empty: all. Takes milliseconds: run it in a thread. Raises ValidationError for
-    keywords that cannot be used."""
+    """``kinds``: that count; empty: all. ``other_tools``: the value holds definitions of tools, and these are the names
+    of other servers' tools. Takes milliseconds: run it in a thread. Raises ValidationError for keywords that cannot be
+    used."""
     together = joined if model in EXACT_MODELS else None
-    detectors = _detectors(model, keywords)
+    detectors = _detectors(model, keywords) if other_tools is None else _strict_detectors(model, keywords, other_tools)
     if kinds:
         detectors = [_only(one, frozenset(kinds)) for one in detectors]
     inspection = inspect(value, detectors, limits, attachments, together)
@@ -120,6 +123,15 @@ def _detectors(model: EmbeddedModel, keywords: str | None) -> Sequence[Detector]
     if model is EmbeddedModel.KEYWORDS:
         return (parse_keywords(keywords or "").find,)
     return _DETECTORS[model]
+
+
+def _strict_detectors(model: EmbeddedModel, keywords: str | None, other_tools: frozenset[str]) -> Sequence[Detector]:
+    """Of definitions of tools: those that look for instructions look closer."""
+    detectors = _detectors(model, keywords)
+    if find_injections not in detectors:
+        return detectors
+    of_names = finder_of_names(other_tools)
+    return [*detectors, find_told_in_definitions, *([] if of_names is None else [of_names])]
 
 
 def _only(detector: Detector, kinds: frozenset[str]) -> Detector:

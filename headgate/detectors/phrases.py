@@ -40,15 +40,16 @@ def phrases(name: str) -> tuple[Phrase, ...]:
 
 def find_intent(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Destroying, taking out, raising privileges, covering tracks, moving money, injected instructions."""
-    return _find("intent", buffer, budget)
+    return find_phrases("intent", buffer, budget)
 
 
 def find_unsafe(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Violence, self-harm, weapons, malware, hate, sexual content."""
-    return _find("safety", buffer, budget)
+    return find_phrases("safety", buffer, budget)
 
 
-def _find(name: str, buffer: bytes, budget: Budget) -> Iterator[Match]:
+def find_phrases(name: str, buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """The phrases of one table, each by its category."""
     budget.new_pass(len(buffer))
     for phrase in phrases(name):
         if not budget.has_time():

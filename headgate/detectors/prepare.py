@@ -31,6 +31,7 @@ def _prepare() -> None:
     injection_words()
     phrases("intent")
     phrases("safety")
+    phrases("tool_definitions")
     commands()
     digest_suffixes()
     visible("\u00e9")

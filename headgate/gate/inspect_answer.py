@@ -11,7 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.gate.candidate import ReadAction
-from headgate.gate.judged_answer import Answer, AnsweredCall, judged_answer, judged_head, judged_pieces
+from headgate.gate.judged_answer import (
+    Answer,
+    AnsweredCall,
+    Definitions,
+    judged_answer,
+    judged_head,
+    judged_pieces,
+    with_definitions,
+)
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -96,12 +104,13 @@ class AnswerJudge:
         """A language model or a classifier judges what is finished; a detector can be asked again and again."""
         return any(policy.draft.provider != EMBEDDED for policy in self.policies)
 
-    async def of_answer(self, answer: Answer, *, max_bytes: int) -> Verdicts:
+    async def of_answer(self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None) -> Verdicts:
+        """``definitions``: of the tools that the answer offers."""
         if answer.is_large:
             content = await asyncio.to_thread(judged_answer, self.call, answer, max_bytes=max_bytes)
         else:
             content = judged_answer(self.call, answer, max_bytes=max_bytes)
-        return await self._verdicts(content)
+        return await self._verdicts(content if definitions is None else with_definitions(content, definitions))
 
     async def of_head(self, head: AnswerHead) -> Verdicts:
         return await self._verdicts(judged_head(self.call, head))

@@ -5,8 +5,8 @@ reported, because a detector that finds nothing in it proves nothing.
 """
 
 import codecs
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
 from headgate.detectors.document import Attachment
@@ -78,6 +78,23 @@ def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> Judg
     if len(texts) > 1:
         value["body_in_utf_8"] = texts[1]
     return JudgedContent(value, unread)
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """What a server says of the tools that it offers. ``other_tools``: names of other servers' tools."""
+
+    offered: Sequence[JsonObject]
+    other_tools: frozenset[str]
+
+
+def with_definitions(content: JudgedContent, definitions: Definitions) -> JudgedContent:
+    """With the definitions as values, where the body is a text: in one of an event stream escapes hide words."""
+    value = content.value
+    if isinstance(value, dict) and not isinstance(value.get("body"), dict):
+        offered: list[JsonValue] = list(definitions.offered)
+        value = {**value, "tools": offered}
+    return replace(content, value=value, other_tools=definitions.other_tools)
 
 
 def judged_head(call: AnsweredCall, head: AnswerHead) -> JudgedContent:

@@ -37,11 +37,13 @@ class RulesInTurns(Protocol):
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What becomes of a list. ``denied``: the tools that are not offered, each with the denial of all its calls;
-    ``first_seen``: how many nobody has seen before; ``changed``: those that are not what was accepted."""
+    ``first_seen``: how many nobody has seen before; ``changed``: those that are not what was accepted. ``elsewhere``:
+    the names of other servers' tools, where policies about content look at answers."""
 
     denied: Mapping[str, Decision]
     first_seen: int
     changed: frozenset[str]
+    elsewhere: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,10 @@ class ToolListing:
         steps = iter([partial(self._denial, name, name in noted.changed) for name in asked])
         answers = await self.rules.in_turns(self.state.org_id, self.identity.agent_id or "", steps)
         denied = {name: one for name, one in zip(asked, answers, strict=True) if one is not None}
-        return Offer(denied, noted.first_seen, noted.changed)
+        elsewhere: frozenset[str] = frozenset()
+        if self.state.nlp_policies:
+            elsewhere = await self.pins.names_elsewhere(self.state.org_id, self.draft.tool) - set(asked)
+        return Offer(denied, noted.first_seen, noted.changed, elsewhere)
 
     def _denial(self, name: str, is_changed: bool, marker: Marker | None) -> Decision | None:
         try:

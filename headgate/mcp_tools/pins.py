@@ -12,7 +12,7 @@ from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
 from headgate.mcp_tools.model import TOOLS_OF_SERVER_MAX, definitions, list_digest
-from headgate.mcp_tools.store import Noted, note_tools
+from headgate.mcp_tools.store import Noted, names_elsewhere, note_tools
 from headgate.protocols.mcp_tool_list import OfferedTool
 
 _REMEMBERED_MAX: Final = 1_000
@@ -25,6 +25,11 @@ class ToolPins:
         self._database = database
         self._clock = clock
         self._noted: OrderedDict[tuple[str, str, int, bytes], Noted] = OrderedDict()
+
+    async def names_elsewhere(self, org_id: str, server: str) -> frozenset[str]:
+        """Names of tools that other servers have offered to this organization. Raises UnavailableError."""
+        async with self._database.transaction(org_id) as connection:
+            return await names_elsewhere(connection, org_id, server)
 
     async def note(
         self,

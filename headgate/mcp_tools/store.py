@@ -14,6 +14,7 @@ from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.mcp_tools.model import TOOLS_MAX, TOOLS_OF_SERVER_MAX, Definition, PinnedTool
 
+NAMES_ELSEWHERE_MAX: Final = 5_000
 _COLUMNS: Final = sql.SQL(
     "t.org_id, t.tool_id, t.server, t.name, t.accepted_sha256, t.accepted_definition, t.accepted_at, t.accepted_by,"
     " t.seen_sha256, t.seen_definition, t.seen_at, t.changed_at"
@@ -78,6 +79,15 @@ async def changed_tools(connection: Connection, org_id: str) -> frozenset[tuple[
         "SELECT server, name FROM mcp_tools WHERE org_id = %s AND changed_at IS NOT NULL", [org_id]
     )
     return frozenset([(row["server"], row["name"]) async for row in cursor])
+
+
+async def names_elsewhere(connection: Connection, org_id: str, server: str) -> frozenset[str]:
+    """Names of tools that other servers have offered."""
+    cursor = await connection.execute(
+        "SELECT DISTINCT name FROM mcp_tools WHERE org_id = %s AND server <> %s LIMIT %s",
+        [org_id, server, NAMES_ELSEWHERE_MAX],
+    )
+    return frozenset([row["name"] async for row in cursor])
 
 
 async def find_tool(connection: Connection, org_id: str, tool_id: str, *, lock: bool = False) -> PinnedTool:

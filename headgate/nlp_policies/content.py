@@ -14,7 +14,8 @@ class JudgedContent:
     ``sent``: by the name of a header field that signs in (Authorization, Cookie), the texts in it, without the words
     that would make any sign-in look like a leak (``Bearer``). ``attachments``: what is not text (a file, an archive).
     Both are for detectors: a language model sees ``value``, where such fields are masked. ``unscannable``: what no
-    detector can open either, in words. ``joined``: what it makes together with requests before it.
+    detector can open either, in words. ``joined``: what it makes together with requests before it. ``other_tools``: it
+    holds definitions of tools, which detectors look at more strictly, and these are the names of other servers' tools.
     """
 
     value: JsonValue
@@ -23,6 +24,7 @@ class JudgedContent:
     attachments: tuple[Attachment, ...] = ()
     unscannable: str | None = None
     joined: tuple[JoinedText, ...] = ()
+    other_tools: frozenset[str] | None = None
 
     def for_detectors(self, except_headers: Sequence[str]) -> JsonValue:
         """``value`` with the header fields as they are sent, without those that the policy leaves out."""

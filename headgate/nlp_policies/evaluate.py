@@ -135,6 +135,7 @@ class Evaluator:
                 attachments=content.attachments,
                 joined=content.joined,
                 kinds=policy.draft.scope.kinds,
+                other_tools=content.other_tools,
             )
         return _with_unscannable(policy, content, detected(policy, found))
 
