@@ -14,6 +14,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from admin_api.compression import accepts_gzip
 from admin_api.description.parameters import in_path
 from admin_api.guarded_route import GuardedRoute
 from headgate.kernel.errors import NotFoundError
@@ -65,6 +66,6 @@ async def static(request: Request) -> Response:
     if found is None:
         raise NotFoundError("no such file")
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    if accepts_gzip(request):
         return Response(found.compressed, media_type=found.media_type, headers=headers | {"Content-Encoding": "gzip"})
     return Response(found.content, media_type=found.media_type, headers=headers)

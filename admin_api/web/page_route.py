@@ -1,4 +1,5 @@
-"""The route class of pages: shows errors as pages, and redirects a person without a session to the sign-in page."""
+"""The route class of pages: compresses them, shows errors as pages, and redirects a person without a session to the
+sign-in page."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -8,6 +9,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.requests import Request
 from starlette.responses import Response
 
+from admin_api.compression import compressed
 from admin_api.errors import field_name, reason_of
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pages import page, see_other
@@ -26,7 +28,7 @@ class PageRoute(GuardedRoute):
             if (whole := _without_blanks(request)) is not None:
                 return see_other(whole)
             try:
-                return await guarded(request)
+                return await compressed(request, await guarded(request))
             except UnauthorizedError:
                 return _sign_in(request)
             except HeadgateError as error:

@@ -83,8 +83,8 @@ class Window:
         return found
 
     def weight_bytes(self) -> int:
-        """Of style sheets and scripts, compressed as they were sent."""
-        kept = [one for one in self.fetched if one.resource_type in ("stylesheet", "script")]
+        """Of the page, its style sheets and its scripts, compressed as they were sent."""
+        kept = [one for one in self.fetched if one.resource_type in ("document", "stylesheet", "script")]
         return sum(one.sizes()["responseBodySize"] for one in kept)
 
     def close(self) -> None:
