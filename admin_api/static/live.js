@@ -68,8 +68,9 @@ async function refresh() {
 }
 
 document.addEventListener("headgate:happened", (event) => {
-  const wait = Math.max(250, looked + (event.detail?.seconds || 0) * 1000 - Date.now());
-  if (!due) due = setTimeout(refresh, wait);
+  // The first event is shown at once; those that come soon after it together.
+  const pause = Math.max(250, (event.detail?.seconds || 0) * 1000);
+  if (!due) due = setTimeout(refresh, Math.max(0, looked + pause - Date.now()));
 });
 for (const part of document.querySelectorAll("[data-every]")) {
   const seconds = Number(part.dataset.every);
