@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         AbsenceAnswer,
         AcceptRequest,
         ActionDetailAnswer,
+        ActionValuesAnswer,
         AgentAnswer,
         AnnotationRequest,
         ApprovalDetailAnswer,
@@ -235,6 +236,11 @@ if TYPE_CHECKING:
 def get_well_known_headgate_keys(*, organization: str | None = None) -> Call[KeysAnswer]:
     """Lists the public keys that verify the checkpoints of a log. ``GET /.well-known/headgate-keys``"""
     return Call("GET", "/.well-known/headgate-keys", parameters={"organization": organization})
+
+
+def get_actions_values() -> Call[ActionValuesAnswer]:
+    """Lists values that complete a filter of actions. ``GET /admin/actions/values``"""
+    return Call("GET", "/admin/actions/values")
 
 
 def list_agents(

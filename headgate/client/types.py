@@ -91,6 +91,15 @@ class ActionSeen(TypedDict):
 type ActionStatus = Literal["allowed", "denied", "pending_approval", "approved", "executing", "completed", "failed"]
 
 
+class ActionValuesAnswer(TypedDict):
+    """At most 300 of each."""
+
+    agents: list[str]
+    hosts: list[str]
+    operations: list[str]
+    tools: list[str]
+
+
 class ActorAnswer(TypedDict):
     id: str
     name: str | None

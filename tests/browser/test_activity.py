@@ -7,6 +7,7 @@ from headgate.organizations.model import Role
 from tests.browser.conftest import OpenWindow
 from tests.browser.window import DESKTOP, PHONE, Look
 from tests.browser.world import World
+from tests.e2e.clients import Administrator
 
 _ROWS = "#calls [data-row]"
 
@@ -90,6 +91,16 @@ def test_the_last_word_of_the_filter_is_completed(open_window: OpenWindow) -> No
     page.keyboard.type("tool:github dec")
     offered = page.eval_on_selector_all("#filters option", "all => all.map((one) => one.value)")
     assert offered == [f"tool:github decision:{one}".rstrip() for one in ("", "allow", "deny", "hold")]
+
+
+def test_an_agent_without_a_listed_call_is_completed(open_window: OpenWindow, administrator: Administrator) -> None:
+    administrator.new_agent("Night shift")
+    page = open_window().open("/activity")
+    with page.expect_response("**/admin/actions/values"):
+        page.keyboard.press("f")
+    page.keyboard.type("agent:ni")
+    expect(page.locator("#filters option")).to_have_count(1)
+    assert page.locator("#filters option").get_attribute("value") == 'agent:"Night shift"'
 
 
 @pytest.mark.parametrize("look", [DESKTOP, PHONE], ids=str)
