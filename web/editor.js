@@ -1,10 +1,12 @@
-// The editor of a policy: enhances <textarea data-check="PATH" data-paths="input.tool …">, which stays what the form sends.
+// The editors of text fields, which stay what the form sends: of Rego, <textarea data-check="PATH" data-paths="input.tool …">,
+// and of JSON, a field that json.js hands over.
 import { acceptCompletion, autocompletion, closeBrackets } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { json, jsonParseLinter } from "@codemirror/lang-json";
 import { HighlightStyle, bracketMatching, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { lintGutter, linter } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
-import { EditorView, drawSelection, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
+import { EditorView, drawSelection, highlightActiveLine, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 import { rego } from "./rego.js";
@@ -86,9 +88,9 @@ function checks(textarea) {
   };
 }
 
-for (const textarea of document.querySelectorAll("textarea[data-check]")) {
-  // In a shadow root CodeMirror makes its styles as constructed sheets, which the Content-Security-Policy permits; in the
-  // document it would write a style element.
+// In a shadow root CodeMirror makes its styles as constructed sheets, which the Content-Security-Policy permits; in the
+// document it would write a style element.
+function editor(textarea, label, extensions) {
   const host = document.createElement("div");
   host.className = "editor-host";
   const root = host.attachShadow({ mode: "open" });
@@ -97,13 +99,9 @@ for (const textarea of document.querySelectorAll("textarea[data-check]")) {
     root,
     parent: root,
     extensions: [
-      lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), closeBrackets(), lintGutter(),
-      rego, theme, syntaxHighlighting(colors), indentUnit.of("\t"), EditorState.tabSize.of(4),
-      autocompletion({ override: [completion(textarea.dataset.paths.split(" "))] }),
-      linter(checks(textarea), { delay: 700 }),
-      // Tab leaves the editor after Escape (https://codemirror.net/examples/tab/).
-      keymap.of([{ key: "Tab", run: acceptCompletion }, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-      EditorView.contentAttributes.of({ "aria-label": "Rego", tabindex: "0" }), typedOver,
+      lineNumbers(), history(), drawSelection(), highlightActiveLine(), bracketMatching(), lintGutter(),
+      theme, syntaxHighlighting(colors), ...extensions, keymap.of([...defaultKeymap, ...historyKeymap]),
+      EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0" }), typedOver,
       EditorView.updateListener.of((update) => {
         if (!update.docChanged) return;
         clearTimeout(pause);
@@ -113,6 +111,31 @@ for (const textarea of document.querySelectorAll("textarea[data-check]")) {
   });
   textarea.hidden = true;
   textarea.after(host);
+  return view;
+}
+
+// Tab leaves this editor, as it leaves the field.
+export function editJson(textarea) {
+  const { selectionStart, selectionEnd, rows } = textarea;
+  const hadFocus = document.activeElement === textarea;
+  const height = EditorView.theme({ "&": { maxHeight: "70vh" }, ".cm-content": { minHeight: `${rows * 22}px` }, ".cm-scroller": { overflow: "auto" } });
+  const label = textarea.labels[0]?.querySelector("span")?.textContent ?? textarea.name;
+  const parsed = jsonParseLinter();
+  const problems = linter((view) => (view.state.doc.toString().trim() ? parsed(view) : []), { delay: 400 });
+  const view = editor(textarea, label, [json(), problems, highlightSpecialChars(), EditorView.lineWrapping, indentUnit.of("  "), height]);
+  // A field counts a line break as one character, too (HTML, section 4.10.11, "API value").
+  view.dispatch({ selection: { anchor: selectionStart, head: selectionEnd } });
+  if (hadFocus) view.focus();
+}
+
+for (const textarea of document.querySelectorAll("textarea[data-check]")) {
+  const view = editor(textarea, "Rego", [
+    closeBrackets(), rego, indentUnit.of("\t"), EditorState.tabSize.of(4),
+    autocompletion({ override: [completion(textarea.dataset.paths.split(" "))] }),
+    linter(checks(textarea), { delay: 700 }),
+    // Tab leaves the editor after Escape (https://codemirror.net/examples/tab/).
+    keymap.of([{ key: "Tab", run: acceptCompletion }, indentWithTab]),
+  ]);
   const line = Number(textarea.dataset.line);
   if (line > 0 && line <= view.state.doc.lines) view.dispatch({ selection: { anchor: view.state.doc.line(line).from }, scrollIntoView: true });
 }

@@ -54,7 +54,7 @@ async function refresh() {
   for (const part of parts()) {
     const fresh = page.getElementById(part.id);
     if (!fresh || part.isEqualNode(fresh)) continue;
-    if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select")) continue;
+    if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select, .editor-host")) continue;
     if (part.dataset.subject !== fresh.dataset.subject) continue;
     if (part.dataset.version !== fresh.dataset.version) {
       part.querySelector("[data-changed]").hidden = false;

@@ -36,7 +36,8 @@ _RECENT: Final = """
     SELECT n.agent_id, n.operation, n.beginning
     FROM unnest(%(floors)s::text[], %(ceilings)s::text[]) AS b (floor, ceiling)
     CROSS JOIN LATERAL (
-        SELECT a.agent_id, a.operation, CASE WHEN a.source = 'proxy' THEN left(a.request, %(characters)s) END AS beginning
+        SELECT a.agent_id, a.operation,
+               CASE WHEN a.source = 'proxy' THEN left(a.request, %(characters)s) END AS beginning
         FROM actions a WHERE a.org_id = %(org)s AND a.action_id >= b.floor AND a.action_id < b.ceiling
         ORDER BY a.action_id DESC LIMIT %(most)s
     ) n

@@ -84,7 +84,9 @@ def test_a_reason_that_is_typed_beside_its_field_decides_nothing(
 def test_edit_by_key_focuses_what_is_edited(open_window: OpenWindow, world: World) -> None:
     page = open_window(Role.APPROVER).open(f"/inbox/{world.held({'repo': 'acme/edited-by-key'})}")
     page.keyboard.press("e")
-    assert _focused(page, "name") == "params"
+    expect(page.locator(".cm-content")).to_be_focused()
+    page.keyboard.press("Tab")
+    assert _focused(page, "name") == "reason"
 
 
 def test_a_filter_without_a_match_says_so(open_window: OpenWindow, world: World) -> None:
@@ -129,11 +131,14 @@ def test_a_hostile_request_is_edited_as_it_is(
     approval_id = world.held(params)
     page = open_window(Role.ADMIN).open(f"/inbox/{approval_id}")
     page.keyboard.press("e")
-    box = page.get_by_label("Params, as JSON")
-    expect(box).to_be_visible()
-    shown = box.input_value()
+    editor = page.locator(".cm-content")
+    expect(editor).to_be_focused()
+    shown = page.locator("textarea[name=params]").input_value()
     assert json.loads(shown) == params
-    box.fill(json.dumps(json.loads(shown) | {"added": True}))
+    editor.fill(json.dumps(json.loads(shown))[:-1])
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
+    editor.fill(json.dumps(json.loads(shown) | {"added": True}))
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(0)
     page.get_by_role("button", name="Approve edited params").click()
     expect(page.locator("h1#sentence")).to_contain_text("was allowed")
     edited = administrator.approval(approval_id)["edit"]["params"]
