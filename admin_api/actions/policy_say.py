@@ -1,13 +1,13 @@
-"""What each policy said about an action, by name, for the people who ask why it was decided so."""
+"""The recorded result of each policy about an action, by name, for the people who ask why it was decided so."""
 
 from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, Field
 
 from admin_api.dependencies import Dependencies
+from admin_api.policies.names import names_of_policies
 from headgate.actions.model import RecordedDecision
-from headgate.kernel.canonical_json import JsonValue
-from headgate.policies.store import policy_names
+from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 
 class PolicySayAnswer(BaseModel):
@@ -16,29 +16,39 @@ class PolicySayAnswer(BaseModel):
     version: int | None = Field(description="The version that was evaluated.")
     decision: str | None = Field(description="Null: the policy made no decision about this call.")
     reason: str | None
+    score: float | None = Field(description="Risk score of a content policy, from 0 to 1. Null: a rule policy.")
 
 
 async def policy_says(dependencies: Dependencies, org_id: str, decision: RecordedDecision) -> list[PolicySayAnswer]:
-    """In the recorded order: those that decided."""
-    said = [one for one in decision.policies if isinstance(one, dict)]
-    if not said:
+    """In the recorded order: the rule policies that decided, then the content policies that ran."""
+    rules = [one for one in decision.policies if isinstance(one, dict)]
+    content = [one for one in decision.nlp if isinstance(one, dict)]
+    if not rules and not content:
         return []
+    ids = [str(one["id"]) for one in rules] + [str(one["policy_id"]) for one in content]
     async with dependencies.database.transaction(org_id) as connection:
-        names = await policy_names(connection, org_id, [str(one["id"]) for one in said])
-    return _answers(said, names)
+        names = await names_of_policies(connection, org_id, ids)
+    return _answers(rules, content, names)
 
 
-def _answers(said: Sequence[Mapping[str, JsonValue]], names: Mapping[str, str]) -> list[PolicySayAnswer]:
-    return [
-        PolicySayAnswer(
-            policy_id=str(one["id"]),
-            name=names.get(str(one["id"])),
-            version=version if isinstance(version := one.get("version"), int) else None,
-            decision=_text(one.get("decision")),
-            reason=_text(one.get("reason")),
-        )
-        for one in said
+def _answers(
+    rules: Sequence[JsonObject], content: Sequence[JsonObject], names: Mapping[str, str]
+) -> list[PolicySayAnswer]:
+    return [_answer(one, "id", "reason", names) for one in rules] + [
+        _answer(one, "policy_id", "reasoning", names) for one in content
     ]
+
+
+def _answer(entry: JsonObject, id_member: str, reason_member: str, names: Mapping[str, str]) -> PolicySayAnswer:
+    policy_id, version, score = str(entry[id_member]), entry.get("version"), entry.get("score")
+    return PolicySayAnswer(
+        policy_id=policy_id,
+        name=names.get(policy_id),
+        version=version if isinstance(version, int) else None,
+        decision=_text(entry.get("decision")),
+        reason=_text(entry.get(reason_member)),
+        score=score if isinstance(score, int | float) else None,
+    )
 
 
 def _text(value: JsonValue) -> str | None:

@@ -125,7 +125,9 @@ class ActionDetailAnswer(ActionAnswer):
         default=None, description=f"{_EXPANDED}; null: the action is part of no delegation."
     )
     policies: list[PolicySayAnswer] | None = Field(
-        default=None, description=f"{_EXPANDED}: what each rule policy said that spoke; null for an agent's key."
+        default=None,
+        description=f"{_EXPANDED}: the result of each rule policy that decided and of each content policy"
+        " that ran; null for an agent's key.",
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 from typing import Final
 
 from admin_api.approvals.context_schemas import ContextAnswer, context_answer
+from admin_api.policies.names import names_of_policies
 from headgate.actions.delegation_store import chain_of
 from headgate.approvals.context_store import asked_action, identical_pending, similar_decisions
 from headgate.approvals.model import Approval
@@ -29,4 +30,5 @@ async def context_of(connection: Connection, approval: Approval, catalogue: Cata
         await similar_decisions(connection, org_id, asked),
         (await identical_pending(connection, org_id, [call])).get(call, []),
         catalogue,
+        await names_of_policies(connection, org_id, asked.policy_ids),
     )

@@ -1,6 +1,6 @@
 """The member ``context`` of one approval: what the person who decides should see beside the request."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import BaseModel, Field
@@ -38,6 +38,7 @@ class ReasonContext(BaseModel):
     """The result of one policy. ``score`` is set for content policies."""
 
     policy_id: str
+    policy_name: str | None = Field(description="Null: the policy does not exist.")
     policy_version: int | None
     decision: str | None
     reason: str | None
@@ -93,6 +94,7 @@ def context_answer(
     similar: SimilarDecisions,
     identical: Sequence[str],
     catalogue: CatalogueIndex,
+    policy_names: Mapping[str, str],
 ) -> ContextAnswer:
     hidden: list[str] = []
     request = dict(asked.request)
@@ -116,8 +118,8 @@ def context_answer(
             consequences(asked.tool, effect, is_repeatable=None if entry is None else entry.sending.repeatable)
         ),
         risk_level=approval.risk_level,
-        why=[_said(one) for one in asked.policies if isinstance(one, dict)]
-        + [_judged(one) for one in asked.nlp if isinstance(one, dict)],
+        why=[_said(one, policy_names) for one in asked.policies if isinstance(one, dict)]
+        + [_judged(one, policy_names) for one in asked.nlp if isinstance(one, dict)],
         agent=AgentContext(id=asked.agent_id, name=asked.agent_name, description=asked.agent_description),
         delegation=shown_object(delegation, []) if isinstance(delegation, dict) else None,
         on_behalf_of=[
@@ -138,10 +140,11 @@ def context_answer(
     )
 
 
-def _said(policy: JsonObject) -> ReasonContext:
+def _said(policy: JsonObject, names: Mapping[str, str]) -> ReasonContext:
     version, decision = policy.get("version"), policy.get("decision")
     return ReasonContext(
         policy_id=str(policy["id"]),
+        policy_name=names.get(str(policy["id"])),
         policy_version=version if isinstance(version, int) else None,
         decision=decision if isinstance(decision, str) else None,
         reason=_text(policy.get("reason")),
@@ -149,10 +152,11 @@ def _said(policy: JsonObject) -> ReasonContext:
     )
 
 
-def _judged(policy: JsonObject) -> ReasonContext:
+def _judged(policy: JsonObject, names: Mapping[str, str]) -> ReasonContext:
     version, score = policy.get("version"), policy.get("score")
     return ReasonContext(
         policy_id=str(policy["policy_id"]),
+        policy_name=names.get(str(policy["policy_id"])),
         policy_version=version if isinstance(version, int) else None,
         decision=_text(policy.get("decision")),
         reason=_text(policy.get("reasoning")),

@@ -9,10 +9,10 @@ from fastapi import APIRouter, Query
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.overview.schemas import OverviewAnswer, overview_answer
+from admin_api.policies.names import names_of_policies
 from headgate.actions.overview import overview
 from headgate.agents.store import agent_names
 from headgate.journal.apply import apply_before_reading
-from headgate.policies.store import policy_names
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
 
@@ -47,5 +47,5 @@ async def get(
     async with dependencies.database.transaction(org_id) as connection:
         found = await overview(connection, org_id, until=dependencies.clock(), step=step, steps=steps)
         agents = await agent_names(connection, org_id, found.agents)
-        policies = await policy_names(connection, org_id, found.denied_by)
+        policies = await names_of_policies(connection, org_id, found.denied_by)
     return overview_answer(found, agents, policies)

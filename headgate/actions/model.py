@@ -57,7 +57,8 @@ class ExecutionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """The decision object of the specification, and the policy versions that made it."""
+    """The decision object of the specification, the rule policies that made it, and the content policies (``nlp``) that
+    ran."""
 
     decision: str
     reason: str
@@ -65,6 +66,7 @@ class RecordedDecision:
     policy_id: str | None
     evaluation_time_ms: float
     policies: Sequence[JsonValue]
+    nlp: Sequence[JsonValue] = ()
 
 
 @dataclass(frozen=True, slots=True)

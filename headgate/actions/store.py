@@ -237,6 +237,7 @@ def _action(row: DictRow) -> Action:
             policy_id=decision["policy_id"],
             evaluation_time_ms=decision["evaluation_time_ms"],
             policies=decision.get("policies", []),
+            nlp=decision.get("nlp", []),
         ),
         risk_level=row["risk_level"],
         approval_id=row["approval_id"],

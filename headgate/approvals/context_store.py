@@ -34,6 +34,12 @@ class Asked:
     parent_action_id: str | None
     digest: bytes
 
+    @property
+    def policy_ids(self) -> set[str]:
+        """Those of the rule policies that decided and of the content policies that ran."""
+        rules = {str(one["id"]) for one in self.policies if isinstance(one, dict)}
+        return rules | {str(one["policy_id"]) for one in self.nlp if isinstance(one, dict)}
+
 
 @dataclass(frozen=True, slots=True)
 class SimilarDecision:

@@ -2575,6 +2575,7 @@ class PolicySayAnswer(TypedDict):
     name: str | None
     policy_id: str
     reason: str | None
+    score: float | None
     version: int | None
 
 
@@ -2721,6 +2722,7 @@ class ReasonContext(TypedDict):
 
     decision: str | None
     policy_id: str
+    policy_name: str | None
     policy_version: int | None
     reason: str | None
     score: float | None

@@ -1,5 +1,6 @@
 """All SQL of NLP policies. Every function runs inside the caller's transaction of the organization."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
@@ -87,6 +88,14 @@ async def load_enabled_nlp(connection: Connection, org_id: str) -> list[NlpPolic
         [org_id],
     )
     return [_policy(row) for row in await cursor.fetchall()]
+
+
+async def nlp_policy_names(connection: Connection, org_id: str, policy_ids: Collection[str]) -> dict[str, str]:
+    """By id, of deleted policies too; without those that are not there."""
+    cursor = await connection.execute(
+        "SELECT policy_id, name FROM nlp_policies WHERE org_id = %s AND policy_id = ANY(%s)", [org_id, list(policy_ids)]
+    )
+    return {row["policy_id"]: row["name"] for row in await cursor.fetchall()}
 
 
 async def count_nlp_policies(connection: Connection, org_id: str) -> int:
