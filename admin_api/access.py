@@ -449,7 +449,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/retention/holds"): _administrators(),
         ("POST", "/admin/retention/holds/{}/lift"): _administrators(),
         ("POST", "/admin/retention/erasures"): _administrators(),
-        ("GET", "/admin/settings/kill-switch"): _shut_off(),
+        # Everyone who sees calls sees why they are refused; only administrators stop and resume.
+        ("GET", "/admin/settings/kill-switch"): _administrators(Scope.ACTIONS_READ),
         ("PUT", "/admin/settings/kill-switch"): _shut_off(),
         ("GET", "/admin/settings/nlp-providers"): _administrators(),
         ("PUT", "/admin/settings/nlp-providers"): _administrators(),

@@ -15,9 +15,11 @@ from admin_api.pagination import ListRequest
 from admin_api.settings.kill_switch_routes import StopAnswer, get_kill_switch
 from admin_api.web.api import Api
 from headgate.agents.scopes import Scope
+from headgate.agents.store import agent_names
 from headgate.approvals.model import ApprovalStatus
 from headgate.break_glass.model import WAITING_MAX, PassStatus
 from headgate.kernel.errors import HeadgateError
+from headgate.organizations.stops import StopScope
 from headgate.organizations.store import get_organization
 
 
@@ -30,6 +32,25 @@ class _Place:
     icon: str
     scope: Scope
     on_phone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveStop:
+    """``name``: of the agent, or its id; the tool. None: everything is stopped."""
+
+    stop: StopAnswer
+    name: str | None
+
+    @property
+    def subject(self) -> str:
+        """The beginning of the sentence that names it."""
+        match self.stop.scope:
+            case StopScope.ORGANIZATION:
+                return "All agents are stopped"
+            case StopScope.AGENT:
+                return f"The agent {self.name} is stopped"
+            case StopScope.TOOL:
+                return f"The tool {self.name} is stopped"
 
 
 _PLACES: Final = (
@@ -67,6 +88,7 @@ async def shell_page(
         "active": active,
         "waiting": await _waiting(api),
         "stops": await _stops(api),
+        "may_see_stops": api.may(Scope.ACTIONS_READ),
         "open_glasses": await _open_glasses(api),
         "may_administer": api.may(Scope.ADMIN),
         "now": api.dependencies.clock(),
@@ -98,10 +120,19 @@ async def _waiting(api: Api) -> str:
     return f"{_COUNTED_AT_MOST}+" if total > _COUNTED_AT_MOST else str(total or "")
 
 
-async def _stops(api: Api) -> list[StopAnswer]:
-    if not api.may(Scope.ADMIN):
+async def _stops(api: Api) -> list[ActiveStop]:
+    """Stops of everything come first."""
+    if not api.may(Scope.ACTIONS_READ):
         return []
-    return (await api.call(get_kill_switch, api.principal, api.dependencies)).stops
+    stops = (await api.call(get_kill_switch, api.principal, api.dependencies)).stops
+    agents = [one.target for one in stops if one.scope is StopScope.AGENT and one.target is not None]
+    names: dict[str, str] = {}
+    if agents:
+        org_id = api.principal.org_id
+        async with api.dependencies.database.transaction(org_id) as connection:
+            names = await agent_names(connection, org_id, agents)
+    found = [ActiveStop(one, None if one.target is None else names.get(one.target, one.target)) for one in stops]
+    return sorted(found, key=lambda one: one.name is not None)
 
 
 async def _open_glasses(api: Api) -> list[GlassAnswer]:

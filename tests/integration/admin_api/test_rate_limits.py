@@ -43,7 +43,6 @@ async def test_no_quota_refuses_to_stop_or_to_revoke(start_api, organization) ->
         assert [(await client.get("/admin/keys")).status_code for _ in range(2)] == [200, 429]
         stops = [await client.put("/admin/settings/kill-switch", json=switch) for _ in range(3)]
         assert [one.status_code for one in stops] == [200, 200, 200]
-        assert (await client.get("/admin/settings/kill-switch")).status_code == 200
         assert (await client.post(f"/admin/agents/{organization.agent_id}/suspend", json={})).status_code != 429
         assert (await client.delete(f"/admin/keys/{spare.key_id}")).status_code in (200, 204)
         assert (await client.get("/admin/keys")).status_code == 429

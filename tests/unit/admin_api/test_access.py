@@ -22,7 +22,6 @@ def mounted() -> list[tuple[str, str]]:
 
 
 SHUT_OFF = {
-    ("GET", "/admin/settings/kill-switch"),
     ("PUT", "/admin/settings/kill-switch"),
     ("POST", "/admin/agents/{id}/suspend"),
     ("DELETE", "/admin/agents/{agent_id}/keys/{key_id}"),

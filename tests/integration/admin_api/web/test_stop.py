@@ -17,6 +17,7 @@ async def test_stop_everything_and_resume(gate) -> None:
     assert (await gate.as_agent.post("/v1/actions", json=_CALL)).json()["status"] == "denied"
     shown = await person.get("/inbox")  # the state is on every page
     assert "All agents are stopped: leaked &lt;key&gt;" in shown.text
+    assert 'href="/stop">Resume' in shown.text
     resume = {"scope": "organization", "act": "resume", "reason": "key revoked", "target": ""}
     assert (await person.post("/stop", data=resume)).status_code == 303
     assert (await gate.as_agent.post("/v1/actions", json=_CALL)).json()["status"] == "pending_approval"
@@ -63,3 +64,38 @@ async def test_only_administrators_stop(gate, role: Role) -> None:
     assert (await person.get("/stop")).status_code == 403
     assert (await person.post("/stop", data={"scope": "organization", "reason": "mine"})).status_code == 403
     assert (await person.get("/more")).status_code == (403 if role is Role.OPERATOR else 200)
+
+
+@pytest.mark.parametrize("role", [Role.APPROVER, Role.AUDITOR, Role.VIEWER, Role.BREAK_GLASS])
+async def test_who_may_read_sees_what_is_stopped_and_why(gate, new_gate, role: Role) -> None:
+    reader = gate.person(role.value, role)
+    assert 'id="stop-state"' in (await reader.get("/account")).text
+    stops = [
+        {"scope": "tool", "target": "write", "reason": "it pays twice"},
+        {"scope": "agent", "target": gate.agent_id, "reason": "<b>it loops</b>"},
+        {"scope": "organization", "reason": "leaked key"},
+    ]
+    for one in stops:
+        assert (await gate.person().put("/admin/settings/kill-switch", json=one)).status_code == 200
+    for page in ("/activity", "/account", "/policies"):
+        shown = (await reader.get(page)).text
+        text = html.unescape(shown)
+        assert "<span>All agents are stopped: leaked key; " in text, page  # first
+        assert "The tool write is stopped: it pays twice" in text, page
+        assert "The agent Robot is stopped: <b>it loops</b>" in text, page
+        assert "<b>it loops" not in shown
+        assert "3 stopped" in text, page
+        assert 'href="/stop"' not in shown, page
+    listed = await reader.get("/admin/settings/kill-switch")
+    assert {one["reason"] for one in listed.json()["stops"]} == {one["reason"] for one in stops}
+    other = (await new_gate()).person(role.value, role)
+    assert "stopped" not in (await other.get("/activity")).text
+    assert (await other.get("/admin/settings/kill-switch")).json() == {"stops": []}
+
+
+async def test_who_may_not_read_sees_no_stops(gate) -> None:
+    await gate.person().put("/admin/settings/kill-switch", json={"scope": "organization", "reason": "leaked key"})
+    operator = gate.person("otto", Role.OPERATOR)
+    assert "leaked key" not in (await operator.get("/account")).text
+    for caller in (operator, gate.as_agent):
+        assert (await caller.get("/admin/settings/kill-switch")).status_code in (401, 403)
