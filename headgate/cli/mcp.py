@@ -7,10 +7,10 @@ from pathlib import Path, PurePath
 
 import click
 
-from headgate.cli.target import find_instance, runtime_file_option
+from headgate.cli.gate_of_agent import find_gate
+from headgate.cli.target import runtime_file_option
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.mcp_stdio.serve import Wrapped, serve
 from headgate.protocols.names import fit_name, fits
 
 
@@ -28,12 +28,14 @@ from headgate.protocols.names import fit_name, fits
 def mcp(name: str | None, hold_seconds: float, runtime_file: Path | None, command: tuple[str, ...]) -> None:
     """Run an MCP server whose messages are decided by policies: headgate mcp -- npx some-server
 
-    An MCP client starts this command in place of COMMAND. It needs HEADGATE_API_URL and HEADGATE_AGENT_KEY (headgate
-    env prints both), or the instance's runtime file.
+    An MCP client starts this command in place of COMMAND. It uses HEADGATE_API_URL and HEADGATE_AGENT_KEY (headgate env
+    prints both), or else the gate that headgate run would use.
     """
     server = f"mcp_{fit_name(name or PurePath(command[0]).name)}"
     if not fits(server):
         raise ValidationError(f"the name {name or command[0]} is too long: give a shorter one with --name")
+    from headgate.mcp_stdio.serve import Wrapped, serve  # noqa: PLC0415 - httpx takes longer to import than all the rest
+
     api_url, agent_key = _agent(runtime_file)
     status = asyncio.run(serve(Wrapped(server, command, api_url, agent_key, hold_seconds), _warn))
     sys.exit(status)
@@ -43,8 +45,8 @@ def _agent(runtime_file: Path | None) -> tuple[str, Secret]:
     url, key = os.environ.get("HEADGATE_API_URL"), os.environ.get("HEADGATE_AGENT_KEY")
     if runtime_file is None and url and key:
         return url, Secret(key)
-    instance = find_instance(runtime_file, other_ways=", or with HEADGATE_API_URL and HEADGATE_AGENT_KEY")
-    return instance.api_url, instance.agent_key
+    access = find_gate(runtime_file)
+    return access.api_url, access.agent_key
 
 
 def _warn(text: str) -> None:

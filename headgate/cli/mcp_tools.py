@@ -2,6 +2,7 @@
 
 import json
 from difflib import unified_diff
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,9 @@ from headgate.cli.named_id import MCP_TOOL, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
-from headgate.client.types import McpToolDetailAnswer
+
+if TYPE_CHECKING:
+    from headgate.client.types import McpToolDetailAnswer
 
 
 @click.group("mcp-tools")
@@ -92,7 +95,7 @@ def forget(client: ApiClient, server: str, as_json: bool) -> None:
     click.echo(f"forgot {answer['forgotten']} tools of {safe(answer['server'])}")
 
 
-def _difference(tool: McpToolDetailAnswer) -> str:
+def _difference(tool: "McpToolDetailAnswer") -> str:
     if tool["seen_sha256"] == tool["accepted_sha256"]:
         return "\n".join(_lines(tool["accepted_definition"]))
     before, after = _lines(tool["accepted_definition"]), _lines(tool["seen_definition"])
