@@ -119,6 +119,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/health/ready"): _PUBLIC,
         ("GET", "/health/version"): _PUBLIC,
         ("GET", "/health/metrics"): _PUBLIC,
+        ("GET", "/metrics"): _PUBLIC,
         ("GET", "/static/{}"): _PUBLIC,
         # The link is the credential; what it may, the page looks at itself.
         ("GET", "/links/{}"): _PUBLIC,

@@ -18,6 +18,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 from headgate.mfa.providers.settings import ProviderSettings
+from headgate.monitor.settings import MonitorSettings
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.sessions.model import SessionLimits
@@ -96,6 +97,7 @@ class ApiSettings:
     reuse_port: bool = False
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
     classifiers_dir: Path | None = None
     signing_keys: SigningKeySource | None = None
     checkpoint_seconds: int = 5

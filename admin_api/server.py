@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import FrameType
 from typing import Final
 
@@ -21,10 +22,13 @@ from admin_api.body_budget import BodyBudget
 from admin_api.client_places import ClientPlaces
 from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies
+from admin_api.health.checks import check_health
 from admin_api.http_protocol import BoundedProtocol
 from admin_api.process_settings import ApiSettings
 from headgate.kernel.descriptors import most_connections, raise_descriptor_limit
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.tasks import TaskSet
+from headgate.monitor.port import MonitorPort
 
 _log = structlog.get_logger(__name__)
 
@@ -44,12 +48,17 @@ async def serve(settings: ApiSettings) -> None:
     """``run`` inside a loop that is there already."""
     with listen(settings.host, settings.port, reuse_port=settings.reuse_port) as listener:
         async with open_dependencies(settings) as dependencies:
-            server = uvicorn_server(app_of(dependencies, settings))
+            monitor = MonitorPort(settings.monitor, partial(_is_ready, dependencies))
+            app = app_of(dependencies, settings)
+            app.state.monitor = monitor
+            server = uvicorn_server(app, monitor)
+            await monitor.open()
             # What was made at start lives as long as the process: the collector need not look at it again.
             gc.freeze()
             host, port = listener.getsockname()[:2]
             _log.info("api_ready", host=host, port=port)
             await server.serve(sockets=[listener])
+            await monitor.close()
             _log.info("api_stopped")
 
 
@@ -69,8 +78,18 @@ class _Server(uvicorn.Server):
     Uvicorn's own way raises the signal again once it has stopped serving, which ends the process there and then.
     """
 
+    def __init__(self, config: uvicorn.Config, monitor: MonitorPort | None) -> None:
+        super().__init__(config)
+        self._monitor = monitor
+        self._exits = TaskSet(lambda name, error: _log.critical("api_not_stopped", error=repr(error)))
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self._exits.start(self._exit(sig, frame), name="exit")
+
+    async def _exit(self, sig: int, frame: FrameType | None) -> None:
         """Streams without an end are told to end: the drain would wait for them in vain."""
+        if self._monitor is not None:
+            await self._monitor.drain()
         if isinstance(self.config.app, FastAPI):
             self.config.app.state.dependencies.feeds.close()
         super().handle_exit(sig, frame)
@@ -88,7 +107,11 @@ class _Server(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
 
-def uvicorn_server(app: FastAPI) -> uvicorn.Server:
+async def _is_ready(dependencies: Dependencies) -> bool:
+    return (await check_health(dependencies)).ready
+
+
+def uvicorn_server(app: FastAPI, monitor: MonitorPort | None = None) -> uvicorn.Server:
     """A server that logs nothing itself: request_context does, without what a client may have put into a path."""
     return _Server(
         uvicorn.Config(
@@ -102,7 +125,8 @@ def uvicorn_server(app: FastAPI) -> uvicorn.Server:
             proxy_headers=False,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=_DRAIN_SECONDS,
-        )
+        ),
+        monitor,
     )
 
 

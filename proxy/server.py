@@ -62,6 +62,7 @@ from headgate.kernel.descriptors import raise_descriptor_limit
 from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
 from headgate.mcp_tools.pins import ToolPins
+from headgate.monitor.port import MonitorPort, Readiness
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.provenance.memory import ValueMemory, index_key
@@ -93,15 +94,20 @@ async def serve(settings: GateSettings) -> None:
     keep_little()
     async with AsyncExitStack() as stack:
         gate = Gate(_mitmproxy_settings(settings))
-        gate_addons, holds = await _build(settings, gate, stack)
+        gate_addons, holds, ready = await _build(settings, gate, stack)
+        monitor = MonitorPort(settings.monitor, ready)
+        await monitor.open()
+        stack.push_async_callback(monitor.close)
+        stopping = TaskSet(lambda name, error: _log.critical("proxy_not_stopped", error=repr(error)))
 
-        def stop() -> None:
+        async def stop() -> None:
+            await monitor.drain()
             holds.release()
             gate.stop()
 
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, stop)
+            loop.add_signal_handler(number, lambda: stopping.start(stop(), name="stop"))
         await gate.run(gate_addons, ready=_ready)
 
 
@@ -123,8 +129,9 @@ def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
     )
 
 
-async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> tuple[list[object], Holds]:
-    """The addons and the held calls; what they stand on is closed by ``stack``, in the opposite order of opening."""
+async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> tuple[list[object], Holds, Readiness]:
+    """The addons, the held calls, and whether this process can decide and record; what they stand on is closed by
+    ``stack``, in the opposite order of opening."""
     clock = system_clock
     database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
     await database.open()
@@ -229,7 +236,11 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         ),
         others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
     )
-    return gate_addons, point.holds
+
+    async def is_ready() -> bool:
+        return recorder.ready and point.instance.is_heard and bool(gate.listener.ports)
+
+    return gate_addons, point.holds, is_ready
 
 
 def _open_sessions(

@@ -8,6 +8,7 @@ from addons.inspection import AnswerLimits
 from addons.limits import RequestLimits
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
+from headgate.monitor.settings import MonitorSettings
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.traffic.spool_writer import SPOOL_LIMIT_BYTES
@@ -41,6 +42,7 @@ class GateSettings:
     answers: AnswerLimits = field(default_factory=AnswerLimits)
     master_keys_file: Path | None = None
     capture_spool_limit_bytes: int = SPOOL_LIMIT_BYTES
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
 
     @property
     def data(self) -> DataDirectory:

@@ -10,10 +10,10 @@ from admin_api.health.breakers import BreakerSource, judges_breakers
 from admin_api.health.checks import Health, check_health
 from admin_api.health.remembered import Remembered
 from admin_api.health.schemas import RedisDetails
-from admin_api.services.registry import shared_registry
 from admin_api.services.slo_sampler import SloSampler
 from headgate.approvals.store import count_open
 from headgate.audit.store import JournalLag, journal_lag
+from headgate.configuration.metrics_registry import shared_registry
 from headgate.db.figures import ServerFigures, TableFigures, server_figures, table_figures
 from headgate.executions.model import ExecutionLimits
 from headgate.executions.statistics_store import breaker_states

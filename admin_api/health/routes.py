@@ -15,11 +15,12 @@ from admin_api.health.checks import Health, check_health
 from admin_api.health.record_metrics import measure_record
 from admin_api.health.schemas import BuildAnswer, HealthAnswer, LiveAnswer
 from admin_api.health.viewer import administrator_of
-from admin_api.services.registry import shared_registry
 from admin_api.unheard_proxy import UnheardProxy
 from headgate.agents.kill_switch import current_stops
 from headgate.configuration.build_information import build_information
+from headgate.configuration.metrics_registry import shared_registry
 from headgate.kernel.program import PROGRAM, PROGRAM_VERSION
+from headgate.monitor.port import MonitorPort
 
 _HEALTH: Final[dict[int | str, dict[str, Any]]] = {200: {"model": HealthAnswer}, 503: {"model": HealthAnswer}}
 
@@ -53,13 +54,13 @@ async def health(request: Request) -> Response:
 @router.get("/health/ready", response_class=Response, responses=_HEALTH)
 async def ready(request: Request) -> Response:
     """Reports whether this process can decide and record. 503 if not."""
-    return _of(await check_health(dependencies_of(request)))
+    return await _readiness(request)
 
 
 @router.get("/ready", response_class=Response, responses=_HEALTH)
 async def ready_at_root(request: Request) -> Response:
     """Returns the same as /health/ready."""
-    return _of(await check_health(dependencies_of(request)))
+    return await _readiness(request)
 
 
 @router.get("/health/version", response_class=Response, responses={200: {"model": BuildAnswer}})
@@ -76,12 +77,26 @@ async def program_version(request: Request) -> Response:
     return _answer(document, 200)
 
 
+@router.get("/metrics", response_class=Response)
+async def metrics_at_root(request: Request) -> Response:
+    """Returns the same as /health/metrics."""
+    return await metrics(request)
+
+
 @router.get("/health/metrics", response_class=Response)
 async def metrics(request: Request) -> Response:
     """Gets the metrics of this machine's processes in the Prometheus text format; docs/reference/metrics.md describes
     them."""
     await measure_record(dependencies_of(request).database)
     return Response(generate_latest(shared_registry()), media_type=CONTENT_TYPE_LATEST)
+
+
+async def _readiness(request: Request) -> Response:
+    """503 also while this process drains: a load balancer is to leave it out."""
+    checked = await check_health(dependencies_of(request))
+    monitor: MonitorPort | None = getattr(request.app.state, "monitor", None)
+    is_draining = monitor is not None and monitor.is_draining
+    return _answer(checked.document(), 503 if is_draining or not checked.ready else 200)
 
 
 def _of(health: Health) -> Response:

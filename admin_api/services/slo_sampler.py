@@ -9,8 +9,8 @@ from typing import Final
 import structlog
 
 from admin_api.services.objectives import OBJECTIVES, count_objectives
-from admin_api.services.registry import shared_registry
 from admin_api.services.slo import WINDOWS_SECONDS, Sample, SloStatus, status_of
+from headgate.configuration.metrics_registry import shared_registry
 
 _log = structlog.get_logger(__name__)
 

@@ -5,6 +5,7 @@ name, has given that execution up; the worker closes it as failed, outcome unkno
 """
 
 import asyncio
+import time
 from contextlib import suppress
 from datetime import datetime
 from typing import Final
@@ -15,6 +16,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 
 HEARTBEAT_SECONDS: Final = 2.0
+_HEARD_SECONDS: Final = 4 * HEARTBEAT_SECONDS
 
 
 class Instance:
@@ -26,6 +28,12 @@ class Instance:
         self._database = database
         # Insertion order is the order of starting, so that the first entry is the oldest.
         self._in_flight: dict[str, datetime] = {}
+        self._beaten_at = float("-inf")
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether the database took a heartbeat lately."""
+        return time.monotonic() - self._beaten_at < _HEARD_SECONDS
 
     def began(self, execution_id: str, started_at: datetime) -> None:
         """Before the execution is recorded, so that no heartbeat in between disowns it."""
@@ -40,6 +48,7 @@ class Instance:
         oldest = next(iter(self._in_flight.values()), None)
         async with self._database.across_organizations() as connection:
             await beat_instance(connection, self.instance_id, self._kind, oldest)
+        self._beaten_at = time.monotonic()
 
     async def keep_beating(self) -> None:
         """Beat for ever; while the database is gone nothing is recorded under this name either."""

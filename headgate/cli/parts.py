@@ -12,6 +12,7 @@ import click
 
 from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.kernel.loading import loading
+from headgate.monitor.settings import MonitorSettings
 
 
 @click.command()
@@ -59,6 +60,7 @@ def api() -> None:
             bodies_bytes_max=settings.api_bodies_limit_bytes,
             trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
             upstream_ca_file=settings.upstream_ca_file,
+            monitor=_monitor(settings),
             classifiers_dir=settings.classifiers_dir,
             master_keys_file=settings.master_keys_file,
             signing_keys=signing_key_source(settings),
@@ -109,6 +111,7 @@ def _serve_proxy(settings: Settings) -> None:
         quotas=quotas_of(settings),
         master_keys_file=settings.master_keys_file,
         capture_spool_limit_bytes=settings.capture_spool_limit_bytes,
+        monitor=_monitor(settings),
     )
     limits = replace(
         gate.limits,
@@ -146,6 +149,7 @@ def worker() -> None:
         siem_folder=settings.siem_folder,
         report_fonts=usable_report_fonts(settings),
         execution_concurrency_max=settings.execution_concurrency_max,
+        monitor=_monitor(settings),
     )
     asyncio.run(run(worker_settings))
 
@@ -196,6 +200,10 @@ def migrate(as_json: bool) -> None:
         click.echo(f"applied {name}")
     if not applied:
         click.echo("up to date")
+
+
+def _monitor(settings: Settings) -> MonitorSettings:
+    return MonitorSettings(settings.monitor_address, settings.drain_seconds)
 
 
 def _begin() -> Settings:

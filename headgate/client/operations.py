@@ -2365,6 +2365,11 @@ def get_llms_txt() -> Call[bytes]:
     return Call("GET", "/llms.txt", reads="bytes")
 
 
+def get_metrics() -> Call[bytes]:
+    """Returns the same as /health/metrics. ``GET /metrics``"""
+    return Call("GET", "/metrics", reads="bytes")
+
+
 def get_ready() -> Call[HealthAnswer]:
     """Returns the same as /health/ready. ``GET /ready``"""
     return Call("GET", "/ready")

@@ -20,7 +20,8 @@ Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables mar
 
 The client commands (`headgate approvals`, `headgate policy`, …) read three more: `HEADGATE_RUNTIME_FILE`, the
 runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine. `HEADGATE_TOKEN`
-alone: that person, at the instance on this machine.
+alone: that person, at the instance on this machine. `headgate env`, `run`, `mcp` and `doctor` read `HEADGATE_API_URL`
+with `HEADGATE_AGENT_KEY` and `HEADGATE_CA_SHA256` (docs/guides/several-machines.md).
 """
 
 

@@ -17,6 +17,7 @@ from headgate.configuration.variables import (
     RequestQuota,
     Variable,
     existing_file,
+    host_and_port,
     http_url,
     networks,
     one_of,
@@ -27,6 +28,7 @@ from headgate.configuration.variables import (
     postgres_address,
     redis_address,
     request_quota,
+    seconds_up_to,
     secret_text,
     size_bytes,
     switch,
@@ -115,6 +117,16 @@ class Settings:
         "The proxies' certificate authority, the same on every machine: its key and certificate, and other certificates"
         " that agents trust (PEM, mode 0600). The API needs the certificates only. Unset: each data directory has an"
         " authority of its own.", existing_file,
+    )  # fmt: skip
+    monitor_address: tuple[str, int] | None = variable(
+        "HEADGATE_MONITOR_ADDRESS", None,
+        "Where an API, a proxy or a worker that runs by itself answers `/healthz`, `/readyz` and `/metrics`:"
+        " `host:port`. Unset: nowhere.", host_and_port,
+    )  # fmt: skip
+    drain_seconds: int = variable(
+        "HEADGATE_DRAIN_SECONDS", "0",
+        "How long a process that runs by itself and is told to stop goes on, not ready, so that a load balancer leaves"
+        " it out before its connections end.", seconds_up_to(300),
     )  # fmt: skip
     upstream_ca_file: Path | None = variable(
         "HEADGATE_UPSTREAM_CA_FILE", None,

@@ -90,6 +90,16 @@ def positive(given: str) -> int:
     return number
 
 
+def seconds_up_to(most: int) -> Callable[[str], int]:
+    def parse(given: str) -> int:
+        number = _whole(given, "a number of seconds")
+        if number > most:
+            raise ValueError(f"it must be at most {most}")
+        return number
+
+    return parse
+
+
 def size_bytes(given: str) -> int:
     match = _SIZE.fullmatch(given.strip())
     if match is None or int(match[1]) == 0:
@@ -129,6 +139,18 @@ def one_of(*allowed: str) -> Callable[[str], str]:
         return given
 
     return parse
+
+
+def host_and_port(given: str) -> tuple[str, int]:
+    """``host:port``; an IPv6 address in brackets."""
+    parts = urlsplit(f"//{given}")
+    try:
+        number = parts.port
+    except ValueError:
+        number = None
+    if not parts.hostname or number is None or parts.netloc != given or "@" in given:
+        raise ValueError("give a host and a port, as in 0.0.0.0:9470 or [::]:9470")
+    return parts.hostname, number
 
 
 def http_url(given: str) -> str:

@@ -81,7 +81,9 @@ def child_environment(
 ) -> dict[str, str]:
     """Our environment with what was settled meanwhile, and with one database login: its own."""
     logins = {"HEADGATE_DATABASE_URL", *(f"HEADGATE_{one.name}_DATABASE_URL" for one in Login)}
-    inherited = {name: value for name, value in environment.items() if name not in logins}
+    # A whole instance is probed at its API's port, and ends as one.
+    of_parts_alone = {"HEADGATE_MONITOR_ADDRESS", "HEADGATE_DRAIN_SECONDS"}
+    inherited = {name: value for name, value in environment.items() if name not in logins | of_parts_alone}
     return inherited | {
         "HEADGATE_LOG_LEVEL": settings.log_level,
         f"HEADGATE_{login.name}_DATABASE_URL": servers.databases[login].reveal(),

@@ -31,7 +31,7 @@ async def run_proxy_workers(settings: Settings) -> None:
                 "HEADGATE_PROXY_PORT": str(port),
                 "HEADGATE_PROXY_WORKERS": "1",
             },
-            stop_seconds=_STOP_SECONDS,
+            stop_seconds=_STOP_SECONDS + settings.drain_seconds,
         )
         supervisor = Supervisor()
         part = kept_proxy(program, port, settings.data)

@@ -14,6 +14,7 @@ from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.tasks import TaskSet
+from headgate.monitor.port import MonitorPort
 from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
@@ -60,6 +61,11 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
     tasks = TaskSet(lambda name, error: _log.critical("worker_loop_ended", loop=name, error=repr(error)))
     opened = AsyncExitStack()
 
+    async def is_ready() -> bool:
+        return instance.is_heard
+
+    monitor = MonitorPort(settings.monitor, is_ready)
+
     async def beat() -> int:
         await instance.beat()
         return 0
@@ -84,6 +90,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         for one in loops:
             tasks.start(keep_running(one, stop), name=one.name)
         tasks.start(run_jobs(jobs, settings, database, stop), name="jobs")
+        await monitor.open()
         _log.info("worker_started", instance_id=instance.instance_id)
         await stop.wait()
         try:
@@ -92,6 +99,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         except TimeoutError:
             _log.warning("worker_loops_cancelled")
     finally:
+        await monitor.close()
         await tasks.close()
         await opened.aclose()
         await telling.close()

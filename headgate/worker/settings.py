@@ -1,12 +1,13 @@
 """What the worker needs to know; made by the composition root from the process' configuration."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.evidence.settings import EvidenceSettings
 from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
+from headgate.monitor.settings import MonitorSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class WorkerSettings:
     siem_folder: Path | None = None
     report_fonts: tuple[Path, ...] = ()
     execution_concurrency_max: int = DEFAULT_CONCURRENCY_MAX
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
 
     @property
     def data(self) -> DataDirectory:

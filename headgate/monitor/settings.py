@@ -1,0 +1,11 @@
+"""Where a process answers probes, and how long it goes on when it is told to stop."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """``address`` None: no probes. ``drain_seconds``: between SIGTERM and the end of new connections."""
+
+    address: tuple[str, int] | None = None
+    drain_seconds: int = 0
