@@ -15,6 +15,7 @@ _NAMED_MAX: Final = 6
 _VALUE_MAX_CHARACTERS: Final = 80
 _UNLISTED: Final = "unlisted_"
 _MCP: Final = "mcp_"
+_GIT: Final = "git"
 
 
 def summary(
@@ -31,6 +32,8 @@ def summary(
     if tool == WEBSOCKET_TOOL and http is not None:
         what = "open a WebSocket at" if operation == CONNECT else "send a message over the WebSocket at"
         return f"{who} {what} {_address(http)}{_with(_named(_object(params, 'message')))}."
+    if tool == _GIT and (updates := _updates(params)):
+        return f"{who} push to {_short(str(params.get('repository')))} at {_short(str(params.get('host')))}: {updates}."
     if tool in CALL_TOOLS and http is not None:
         return f"{who} send {_call(http)}{_with(_named(_sent(params)))}."
     described = descriptions.get((tool, operation))
@@ -53,6 +56,24 @@ def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
 def for_a_channel(http: JsonObject | None) -> JsonObject | None:
     """The destination without the content: readers of a channel see neither path, query nor params."""
     return None if http is None else {**http, "path": "", "query": None}
+
+
+def _updates(params: JsonObject) -> str:
+    """``update refs/heads/main (not proven to be a fast-forward)``. Empty: the call updates no ref."""
+    updates = params.get("updates")
+    if not isinstance(updates, list):
+        return ""
+    told = [
+        f"{one.get('change')} {_short(str(one.get('ref')))}"
+        + (
+            " (not proven to be a fast-forward)"
+            if one.get("change") == "update" and not one.get("fast_forward")
+            else ""
+        )
+        for one in updates[:_NAMED_MAX]
+        if isinstance(one, dict)
+    ]
+    return ", ".join(told) + (f", and {len(updates) - _NAMED_MAX} more" if len(updates) > _NAMED_MAX else "")
 
 
 def _call(http: JsonObject) -> str:

@@ -29,6 +29,17 @@ _CALL: Final = Members(
     }
 )
 _DNS: Final = Members({"form": _TEXT, "name": _TEXT, "type": _TEXT, "trailing_bytes": _TEXT})
+_GIT: Final = Members(
+    {
+        "repository": _TEXT,
+        "service": _TEXT,
+        "command": _TEXT,
+        "wants": _TEXT,
+        "updates": None,
+        "objects": _TEXT,
+        "bytes": _TEXT,
+    }
+)
 _LLM: Final = Members(
     {
         "provider": _TEXT,
@@ -63,6 +74,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     ),
     "http": _CALL,
     "dns": _DNS,
+    "git": _GIT,
     "llm": _LLM,
     "mcp": _MCP,
     "provenance": None,

@@ -1,14 +1,14 @@
 """Protocols that ride on plain HTTP requests, at hosts that no catalogue covers.
 
 ``params`` stay those of the generic call, so that what a policy reads of the body is where it was; what the protocol
-means by it stands beside them (``input.llm``, ``input.dns``).
+means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``).
 """
 
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols import dns, llm
+from headgate.protocols import dns, git, llm
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.headers import Headers
@@ -18,7 +18,8 @@ from headgate.tools.generic import call_params
 LLM_TOOL: Final = "llm"
 DNS_TOOL: Final = "dns"
 DNS_QUERY: Final = "query"
-RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
+GIT_TOOL: Final = "git"
+RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
 """Names that no catalogue may take."""
 
 
@@ -27,6 +28,9 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     query = dns.recognise(read_call, headers)
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
+    request = git.recognise(read_call, headers, body)
+    if request is not None:
+        return _git_draft(read_call, body, request)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:
         is_labelled = headers.content_type is not None and not body.type_mismatch
         return _llm_draft(read_call, headers, body) if is_labelled else None
@@ -56,6 +60,19 @@ def _dns_draft(read_call: ReadCall, headers: Headers, body: Body, query: JsonObj
         read_call=read_call,
         effect=Effect.WRITE,
         facts=ProtocolFacts(DNS_TOOL, canonical_bytes(query)),
+    )
+
+
+def _git_draft(read_call: ReadCall, body: Body, request: git.GitRequest) -> ActionDraft:
+    """What is asked for stands among the params, too: people decide by it, and grants cover it."""
+    return make_draft(
+        tool=GIT_TOOL,
+        operation=request.operation,
+        params={**call_params(read_call, body), **request.facts},
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=request.effect,
+        facts=ProtocolFacts(GIT_TOOL, canonical_bytes(request.facts)),
     )
 
 

@@ -51,6 +51,14 @@ read if {
 	short_url
 }
 
+# Fetching from a repository asks with a POST what it wants (gitprotocol-http); only as Git's clients ask is it a read.
+read if {
+	input.effect == "read"
+	input.tool == "git"
+	input.http.body_size <= limit_bytes
+	short_url
+}
+
 # Handshake, lists and pings of MCP. Only at an address that names itself an MCP server: another server may ignore the
 # body of a POST and act on its path alone.
 read if {
