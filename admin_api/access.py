@@ -310,6 +310,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/break-glass"): _administrators(Scope.BREAK_GLASS),
         ("GET", "/admin/break-glass/{}"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/break-glass/{}/review"): _urgent(_administrators(Scope.APPROVALS_WRITE)),
+        ("POST", "/v1/mcp-tools/offer"): _agents(Scope.ACTIONS_WRITE),
         ("GET", "/admin/mcp-tools"): _administrators(Scope.POLICIES_READ),
         ("DELETE", "/admin/mcp-tools"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/mcp-tools/{}"): _administrators(Scope.POLICIES_READ),

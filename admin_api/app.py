@@ -56,6 +56,7 @@ from admin_api.integrations.inbound_routes import router as integration_webhooks
 from admin_api.integrations.routes import router as integrations
 from admin_api.keys.routes import router as keys
 from admin_api.links.routes import router as links
+from admin_api.mcp_tools.agent_routes import router as offered_mcp_tools
 from admin_api.mcp_tools.routes import router as mcp_tools
 from admin_api.mfa.recovery_routes import router as recovery_codes
 from admin_api.mfa.totp_routes import router as totp
@@ -118,6 +119,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     grants,
     break_glass,
     mcp_tools,
+    offered_mcp_tools,
     approval_events,
     approval_bulk,
     approvals,

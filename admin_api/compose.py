@@ -35,6 +35,7 @@ from headgate.executions.control import ControlExecutions
 from headgate.gate.caller import Callers
 from headgate.gate.dry_run import DryRun
 from headgate.gate.edit_approval import EditApproval
+from headgate.gate.offer_tools import OfferTools
 from headgate.gate.preconditions import blocked_or_stopped
 from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.gate.record_batch import Recorder
@@ -44,6 +45,7 @@ from headgate.judges.daily_budget import DailyBudgets
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
+from headgate.mcp_tools.pins import ToolPins
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.httpx_transport import open_operator_client
@@ -147,6 +149,9 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             states=states,
             recorder=recorder,
             submit_action=submit_action,
+            offer_tools=OfferTools(
+                Callers(states, keys, clock), deciding.rules, ToolPins(database, clock), deciding.evaluator
+            ),
             decide_approval=decide_approval,
             inbound=inbound_work(
                 database=database,

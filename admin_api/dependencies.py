@@ -36,6 +36,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.executions.control import ControlExecutions
 from headgate.gate.dry_run import DryRun
 from headgate.gate.edit_approval import EditApproval
+from headgate.gate.offer_tools import OfferTools
 from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.record_batch import Recorder
 from headgate.gate.submit_action import SubmitAction
@@ -72,6 +73,7 @@ class Dependencies:
     states: OrganizationStates
     recorder: Recorder
     submit_action: SubmitAction
+    offer_tools: OfferTools
     decide_approval: DecideApproval
     edit_approval: EditApproval
     reassign_approval: ReassignApproval

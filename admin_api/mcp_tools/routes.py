@@ -9,6 +9,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import McpToolId
 from admin_api.mcp_tools.schemas import (
+    SERVER_PATTERN,
     AcceptRequest,
     ForgottenAnswer,
     McpToolAnswer,
@@ -23,7 +24,7 @@ from headgate.mcp_tools.store import find_tool, list_tools
 
 router = APIRouter(route_class=GuardedRoute, tags=["mcp-tools"])
 
-type _Server = Annotated[str, Query(min_length=1, max_length=64, pattern="^[a-z][a-z0-9_]*$")]
+type _Server = Annotated[str, Query(max_length=128, pattern=SERVER_PATTERN)]
 
 
 @router.get("/admin/mcp-tools", response_model_exclude_unset=True)

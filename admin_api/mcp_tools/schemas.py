@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from headgate.kernel.canonical_json import parse_strict
 from headgate.mcp_tools.model import PinnedTool
 
+SERVER_PATTERN = r"^(agt_[0-9a-f-]{36}/)?[a-z][a-z0-9_]*$"
 _SHA256 = r"^sha256:[0-9a-f]{64}$"
 
 
@@ -27,8 +28,9 @@ class AcceptRequest(BaseModel):
 
 
 class McpToolAnswer(BaseModel):
-    """``server``: the tool of its calls' actions. ``name``: as the server spells it. ``changed_at`` null: what was seen
-    last is what was accepted. ``accepted_by`` null: it was the first one."""
+    """``server``: the tool of its calls' actions, with the agent before it where the agent runs it itself. ``name``: as
+    the server spells it. ``changed_at`` null: what was seen last is what was accepted. ``accepted_by`` null: it was the
+    first one."""
 
     id: str
     server: str
@@ -82,3 +84,33 @@ def _definition(text: str | None) -> JsonValue:
     if text is None:
         return None
     return text if "\n" in text else parse_strict(text.encode())
+
+
+class OfferRequest(BaseModel):
+    """POST /v1/mcp-tools/offer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    server: Annotated[str, Field(max_length=64, pattern="^mcp_[a-z0-9_]+$")] = Field(
+        description="The tool of its calls' actions.", examples=["mcp_files"]
+    )
+    tools: list[dict[str, JsonValue]] = Field(
+        description="As the server lists them.", examples=[[{"name": "save_file", "inputSchema": {"type": "object"}}]]
+    )
+
+
+class LeftOutAnswer(BaseModel):
+    name: str
+    policy_id: str | None
+    reason: str
+
+
+class OfferAnswer(BaseModel):
+    """``left_out``: not to be shown to the agent. ``changed``: tools that are not what was accepted. ``withheld``: why
+    none of the list is to be shown; null: the rest may be."""
+
+    left_out: list[LeftOutAnswer]
+    first_seen: int
+    changed: list[str]
+    withheld: str | None
+    policies: list[JsonValue] = Field(description="What policies about content said that objected.")

@@ -150,6 +150,8 @@ if TYPE_CHECKING:
         OAuthReturn,
         OAuthStart,
         OAuthStartAnswer,
+        OfferAnswer,
+        OfferRequest,
         OpenRequest,
         OrganizationAnswer,
         OrganizationsAnswer,
@@ -2810,6 +2812,11 @@ def get_execution(id: str) -> Call[ExecutionDetail]:
 def create_funnel_event(body: FunnelEvent) -> Call[FunnelAnswer]:
     """Counts a sign-up event. ``POST /v1/funnel-events``"""
     return Call("POST", "/v1/funnel-events", body=body)
+
+
+def offer_mcp_tools(body: OfferRequest) -> Call[OfferAnswer]:
+    """Says which tools of a list the agent is offered, and pins their definitions. ``POST /v1/mcp-tools/offer``"""
+    return Call("POST", "/v1/mcp-tools/offer", body=body)
 
 
 def delete_mfa_recovery_codes() -> Call[PurgedAnswer]:

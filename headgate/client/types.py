@@ -1742,6 +1742,12 @@ class Leaked(TypedDict):
     only_show: NotRequired[bool]
 
 
+class LeftOutAnswer(TypedDict):
+    name: str
+    policy_id: str | None
+    reason: str
+
+
 type LifetimeDays = Literal[30, 60, 90, 180, 365, "never"]
 
 
@@ -1857,7 +1863,7 @@ class MastodonStatusAnswer(TypedDict):
 
 
 class McpToolAnswer(TypedDict):
-    """``server``: the tool of its calls' actions. ``name``: as the server spells it. ``changed_at`` null: what was seen last is what was accepted. ``accepted_by`` null: it was the first one."""
+    """``server``: the tool of its calls' actions, with the agent before it where the agent runs it itself. ``name``: as the server spells it. ``changed_at`` null: what was seen last is what was accepted. ``accepted_by`` null: it was the first one."""
 
     accepted_at: str
     accepted_by: str | None
@@ -2281,6 +2287,23 @@ class OAuthStartAnswer(TypedDict):
     redirect_uri: str
     scopes: list[str]
     state: str
+
+
+class OfferAnswer(TypedDict):
+    """``left_out``: not to be shown to the agent. ``changed``: tools that are not what was accepted. ``withheld``: why none of the list is to be shown; null: the rest may be."""
+
+    changed: list[str]
+    first_seen: int
+    left_out: list[LeftOutAnswer]
+    policies: list[PydanticTypesJsonValue]
+    withheld: str | None
+
+
+class OfferRequest(TypedDict):
+    """POST /v1/mcp-tools/offer."""
+
+    server: str
+    tools: list[dict[str, PydanticTypesJsonValue]]
 
 
 class OpenRequest(TypedDict):

@@ -112,6 +112,11 @@ class AnswerJudge:
             content = judged_answer(self.call, answer, max_bytes=max_bytes)
         return await self._verdicts(content if definitions is None else with_definitions(content, definitions))
 
+    async def of_definitions(self, definitions: Definitions) -> Verdicts:
+        """Of a list of tools without an answer around it."""
+        value: JsonObject = {"tool": self.call.tool, "operation": self.call.operation}
+        return await self._verdicts(with_definitions(JudgedContent(value), definitions))
+
     async def of_head(self, head: AnswerHead) -> Verdicts:
         return await self._verdicts(judged_head(self.call, head))
 

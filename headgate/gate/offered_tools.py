@@ -14,6 +14,7 @@ from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.gate.candidate import BoundCandidate, candidate_for, with_connection
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.mcp_tools.model import server_key
 from headgate.mcp_tools.pins import ToolPins
 from headgate.policies.marker import Marker
 from headgate.policies.model import Decision
@@ -55,28 +56,25 @@ class ToolListing:
     state: OrganizationState
     identity: KeyIdentity
     draft: ActionDraft
-    action_id: str
+    action_id: str | None
 
     async def offer(self, tools: Sequence[OfferedTool]) -> Offer:
         """The tools are pinned when it answers: no call of a changed one is decided as if it were none.
 
         Raises UnavailableError.
         """
+        org_id, agent_id = self.state.org_id, self.identity.agent_id or ""
+        server = server_key(self.draft.tool, self.draft.source, agent_id)
         noted = await self.pins.note(
-            self.state.org_id,
-            self.state.generation,
-            self.draft.tool,
-            tools,
-            agent_id=self.identity.agent_id or "",
-            action_id=self.action_id,
+            org_id, self.state.generation, server, tools, agent_id=agent_id, action_id=self.action_id
         )
         asked = list(dict.fromkeys(tool.name for tool in tools))[:ASKED_TOOLS_MAX]
         steps = iter([partial(self._denial, name, name in noted.changed) for name in asked])
-        answers = await self.rules.in_turns(self.state.org_id, self.identity.agent_id or "", steps)
+        answers = await self.rules.in_turns(org_id, agent_id, steps)
         denied = {name: one for name, one in zip(asked, answers, strict=True) if one is not None}
         elsewhere: frozenset[str] = frozenset()
         if self.state.nlp_policies:
-            elsewhere = await self.pins.names_elsewhere(self.state.org_id, self.draft.tool) - set(asked)
+            elsewhere = await self.pins.names_elsewhere(org_id, server, agent_id) - set(asked)
         return Offer(denied, noted.first_seen, noted.changed, elsewhere)
 
     def _denial(self, name: str, is_changed: bool, marker: Marker | None) -> Decision | None:
@@ -101,7 +99,7 @@ class ToolListing:
             operation=tool_operation(name),
             params={},
             params_bytes=b"{}",
-            effect=Effect.WRITE,
+            effect=None if self.draft.effect is None else Effect.WRITE,
             mcp=None,
             facts=ProtocolFacts("mcp", canonical_bytes(call_facts(name, {}, is_changed=is_changed))),
         )

@@ -11,6 +11,7 @@ from headgate.actions.rego_input import rego_input
 from headgate.gate.candidate import Candidate
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
+from headgate.mcp_tools.model import server_key
 from headgate.protocols.draft import ProtocolFacts
 
 
@@ -19,7 +20,8 @@ def with_tool_change(candidate: Candidate, state: OrganizationState, agent_name:
     draft = candidate.draft
     if not state.changed_tools or draft.mcp is None or draft.facts is None:
         return candidate
-    if (draft.tool, draft.mcp.called_tool) not in state.changed_tools:
+    server = server_key(draft.tool, draft.source, candidate.agent_id)
+    if (server, draft.mcp.called_tool) not in state.changed_tools:
         return candidate
     facts = parse_strict(draft.facts.shown)
     if not isinstance(facts, dict):

@@ -6,7 +6,7 @@ that a client that gave up and tries again asks nobody twice. Whatever keeps the
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final, cast
@@ -14,11 +14,12 @@ from typing import Any, Final, cast
 from headgate.client import operations
 from headgate.client.asynchronous import AsyncClient
 from headgate.client.errors import ApiError, UnreachableError
-from headgate.client.types import ActionDetail
+from headgate.client.types import ActionDetail, OfferAnswer
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.mcp_stdio.message import NotDecidedError
 from headgate.mcp_stdio.proposal import Proposal
+from headgate.protocols.mcp_tool_list import OfferedTool
 
 _POLL_SECONDS: Final = 30
 _REMEMBERED_MAX: Final = 256
@@ -127,6 +128,14 @@ class Decisions:
             await self._client.send(operations.cancel_action(action_id, {"reason": "the client cancelled it"}))
         except (ApiError, UnreachableError):
             return
+
+    async def offered(self, server: str, tools: Sequence[OfferedTool]) -> OfferAnswer:
+        """Which tools of a list the agent may be shown. Raises NotDecidedError."""
+        body: dict[str, Any] = {"server": server, "tools": [tool.definition for tool in tools]}
+        try:
+            return await self._client.send(operations.offer_mcp_tools(cast("Any", body)))
+        except (ApiError, UnreachableError) as error:
+            raise _undecided(error) from error
 
     async def report(self, action_id: str, *, result: JsonObject, error: str | None) -> None:
         """How a call ended. Raises NotDecidedError where that is not on record."""

@@ -32,6 +32,12 @@ class NotDecidedError(HeadgateError):
     code = ErrorCode.SERVICE_UNAVAILABLE
 
 
+class WithheldError(HeadgateError):
+    """The server answered, and policies about content do not let the answer through."""
+
+    code = ErrorCode.RESPONSE_WITHHELD
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """``id`` None: of a notification. ``method`` is empty, and ``params`` are ``result`` or ``error``, of a response.

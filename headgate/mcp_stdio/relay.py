@@ -26,24 +26,29 @@ from headgate.mcp_stdio.message import (
     Kind,
     Message,
     NotDecidedError,
+    WithheldError,
     parse_message,
 )
-from headgate.mcp_stdio.proposal import CALL, CANCELLED, Proposal, proposal
+from headgate.mcp_stdio.proposal import CALL, CANCELLED, LIST, Proposal, proposal
 from headgate.protocols.mcp import McpId, is_mcp_id
 from headgate.protocols.mcp_answer import failure_in_message
+from headgate.protocols.mcp_tool_list import read_tool_list
 
 PROGRESS_SECONDS: Final = 10.0
 _REPORT_SECONDS: Final = 10.0
 _NO_ANSWER: Final = "outcome unknown: the server ended, and had not answered"
 _SAME_ID: Final = AmbiguousRequestError("another request with this id has no answer yet")
 _WARNED_CHARACTERS_MAX: Final = 200
+_NAMED_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """A request that the server was sent. ``action_id``: of a tool's call, whose end is reported; else None."""
+    """A request that the server was sent. ``action_id``: of a call of a tool or a list of tools, whose end is
+    reported; None: of another."""
 
     action_id: str | None
+    lists_tools: bool = False
 
 
 class Relay:
@@ -184,7 +189,10 @@ class Relay:
             return
         if message.kind is Kind.REQUEST and message.id is not None:
             # Before it is written: the answer may come at once.
-            self._forwarded[message.id] = Forwarded(passed.action_id if message.method == CALL else None)
+            is_reported = message.method in (CALL, LIST)
+            self._forwarded[message.id] = Forwarded(
+                passed.action_id if is_reported else None, lists_tools=message.method == LIST
+            )
         elif message.kind is Kind.RESPONSE and message.id is not None:
             self._asked_client.discard(message.id)
         await self._to_server.write(line)
@@ -205,11 +213,44 @@ class Relay:
         if forwarded is None or message.id is None:
             self._warn("the server answered a request that it was not sent: not passed on")
             return
-        await self._to_client.write(message.line)
+        line = message.line
+        result: JsonObject = {"size_bytes": len(line), "sha256": sha256_hex(line)}
+        failure = failure_in_message(line, message.id)
+        if forwarded.lists_tools:
+            try:
+                line, result["inspection"] = await self._offered(line)
+            except HeadgateError as error:
+                line, failure = _error(message.id, error), error.message
+        await self._to_client.write(line)
         if forwarded.action_id is not None:
-            result: JsonObject = {"size_bytes": len(message.line), "sha256": sha256_hex(message.line)}
-            failure = failure_in_message(message.line, message.id)
             self._tasks.start(self._report(forwarded.action_id, result, failure), name="report")
+
+    async def _offered(self, line: bytes) -> tuple[bytes, JsonObject]:
+        """A list without the tools that the agent may not call, and what is kept of it. Raises HeadgateError: none of
+        it may be shown."""
+        try:
+            answer = read_tool_list(line, is_stream=False)
+        except AmbiguousRequestError as error:
+            raise WithheldError(f"the list of tools could not be inspected: {error.message}") from error
+        offer = await self._decisions.offered(self._server, answer.tools)
+        if offer["withheld"] is not None:
+            details: JsonObject = {"policies": offer["policies"]}
+            raise WithheldError(f"the list of tools is withheld: {offer['withheld']}", details=details)
+        names = {one["name"] for one in offer["left_out"]}
+        first_left_out: list[JsonValue] = [
+            {"name": one["name"], "policy_id": one["policy_id"], "reason": one["reason"]}
+            for one in offer["left_out"][:_NAMED_MAX]
+        ]
+        changed: list[JsonValue] = [*offer["changed"][:_NAMED_MAX]]
+        tools: JsonObject = {
+            "listed": len(answer.tools),
+            "left_out": len(names),
+            "first_left_out": first_left_out,
+            "first_seen": offer["first_seen"],
+            "changed": len(offer["changed"]),
+            "first_changed": changed,
+        }
+        return answer.without(names) if names else line, {"withheld": False, "tools": tools}
 
     async def _report(self, action_id: str, result: JsonObject, error: str | None) -> None:
         try:

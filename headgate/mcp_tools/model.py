@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final
 
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.protocols.draft import Source
 from headgate.protocols.mcp_tool_list import OfferedTool
 
 KEPT_DEFINITION_BYTES_MAX: Final = 32 << 10
@@ -32,7 +33,8 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class PinnedTool:
-    """``changed_at`` set: policies read ``input.mcp.tool_changed``. ``accepted_by`` None: it was the first one seen."""
+    """``server``: see ``server_key``. ``changed_at`` set: policies read ``input.mcp.tool_changed``. ``accepted_by``
+    None: it was the first one seen."""
 
     org_id: str
     tool_id: str
@@ -46,6 +48,12 @@ class PinnedTool:
     seen_definition: str | None
     seen_at: datetime
     changed_at: datetime | None
+
+
+def server_key(tool: str, source: Source, agent_id: str) -> str:
+    """Under which the tools of a server are pinned. What a server says through the proxy is the server's word, for all
+    agents; what an agent says of a server that it runs itself is this agent's, and must not change what others see."""
+    return tool if source is Source.PROXY else f"{agent_id}/{tool}"
 
 
 def definitions(tools: Iterable[OfferedTool]) -> tuple[Definition, ...]:

@@ -26,10 +26,10 @@ class ToolPins:
         self._clock = clock
         self._noted: OrderedDict[tuple[str, str, int, bytes], Noted] = OrderedDict()
 
-    async def names_elsewhere(self, org_id: str, server: str) -> frozenset[str]:
-        """Names of tools that other servers have offered to this organization. Raises UnavailableError."""
+    async def names_elsewhere(self, org_id: str, server: str, agent_id: str) -> frozenset[str]:
+        """Names of tools that other servers have offered before this one's definitions. Raises UnavailableError."""
         async with self._database.transaction(org_id) as connection:
-            return await names_elsewhere(connection, org_id, server)
+            return await names_elsewhere(connection, org_id, server, agent_id)
 
     async def note(
         self,

@@ -11,7 +11,7 @@ from psycopg.rows import DictRow
 from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
-from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.ids import IdPrefix, earliest_id, new_id
 from headgate.mcp_tools.model import TOOLS_MAX, TOOLS_OF_SERVER_MAX, Definition, PinnedTool
 
 NAMES_ELSEWHERE_MAX: Final = 5_000
@@ -81,11 +81,19 @@ async def changed_tools(connection: Connection, org_id: str) -> frozenset[tuple[
     return frozenset([(row["server"], row["name"]) async for row in cursor])
 
 
-async def names_elsewhere(connection: Connection, org_id: str, server: str) -> frozenset[str]:
-    """Names of tools that other servers have offered."""
+async def names_elsewhere(connection: Connection, org_id: str, server: str, agent_id: str) -> frozenset[str]:
+    """Names of tools that other servers, or others that the agent runs itself, offered before ``server`` wrote the
+    newest of its definitions: a definition cannot speak of what came after it, and no later tool makes it suspect."""
     cursor = await connection.execute(
-        "SELECT DISTINCT name FROM mcp_tools WHERE org_id = %s AND server <> %s LIMIT %s",
-        [org_id, server, NAMES_ELSEWHERE_MAX],
+        "SELECT max(seen_at) AS newest FROM mcp_tools WHERE org_id = %s AND server = %s", [org_id, server]
+    )
+    row = await cursor.fetchone()
+    if row is None or row["newest"] is None:
+        return frozenset()
+    cursor = await connection.execute(
+        "SELECT DISTINCT name FROM mcp_tools WHERE org_id = %s AND server <> %s AND tool_id < %s"
+        " AND (position('/' IN server) = 0 OR starts_with(server, %s)) LIMIT %s",
+        [org_id, server, earliest_id(IdPrefix.MCP_TOOL, row["newest"]), f"{agent_id}/", NAMES_ELSEWHERE_MAX],
     )
     return frozenset([row["name"] async for row in cursor])
 

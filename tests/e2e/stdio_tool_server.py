@@ -40,6 +40,15 @@ async def ask_for_roots(context: Context) -> str:  # type: ignore[type-arg] - th
 
 
 @server.tool()
+def describe(tool: str, description: str) -> str:
+    """Changes what the next list says of a tool."""
+    found = server._tool_manager.get_tool(tool)
+    assert found is not None
+    found.description = description
+    return "described"
+
+
+@server.tool()
 def end() -> str:
     """Ends the server in the middle of a call."""
     os._exit(3)

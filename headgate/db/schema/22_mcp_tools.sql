@@ -3,7 +3,8 @@
 CREATE TABLE mcp_tools (
     org_id              text COLLATE "C" NOT NULL,
     tool_id             text COLLATE "C" NOT NULL,
-    server              text COLLATE "C" NOT NULL CHECK (length(server) <= 64), -- the tool of its calls' actions
+    -- The tool of its calls' actions; of a server that an agent runs itself, with the agent's identifier and a slash before it.
+    server              text COLLATE "C" NOT NULL CHECK (length(server) <= 128),
     name                text COLLATE "C" NOT NULL CHECK (length(name) BETWEEN 1 AND 512), -- as the server spells it
     accepted_sha256     bytea NOT NULL CHECK (octet_length(accepted_sha256) = 32), -- of the canonical definition
     accepted_definition text, -- canonical JSON; null where it is too long to be kept

@@ -213,3 +213,26 @@ async def test_without_a_database_nothing_is_noted(organization: Any) -> None:
             await noting.note(organization.org_id, 1, SERVER, offered, agent_id="agt_1", action_id=None)
     finally:
         await away.close()
+
+
+async def test_names_of_other_servers_that_were_there_before(pinned: Pinned, new_organization: Any) -> None:
+    pins = ToolPins(pinned.database, system_clock)
+
+    async def see(server: str, *names: str) -> None:
+        offered = [OfferedTool(name, {"name": name}) for name in names]
+        await pins.note(pinned.org_id, 1, server, offered, agent_id=pinned.agent_id, action_id=None)
+        await asyncio.sleep(0.01)  # identifiers tell milliseconds apart
+
+    async def elsewhere(server: str, agent_id: str = pinned.agent_id) -> frozenset[str]:
+        return await pins.names_elsewhere(pinned.org_id, server, agent_id)
+
+    assert await elsewhere("mcp_b") == frozenset(), "it was never seen"
+    await see("mcp_a", "send_email")
+    await see(f"{pinned.agent_id}/mcp_files", "read_file")
+    await see("mcp_b", "other")
+    await see("mcp_c", "came_later")
+    assert await elsewhere("mcp_b") == {"send_email", "read_file"}
+    assert await elsewhere("mcp_b", "agt_another") == {"send_email"}, "what another agent runs is that agent's word"
+    assert await elsewhere("mcp_a") == frozenset(), "no later tool makes an earlier definition suspect"
+    await see("mcp_a", "one_more")
+    assert await elsewhere("mcp_a") == {"read_file", "other", "came_later"}

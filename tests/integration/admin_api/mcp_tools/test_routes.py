@@ -80,3 +80,54 @@ async def test_a_reader_of_policies_looks_and_accepts_nothing(gate, see) -> None
     assert refused.status_code == 403
     assert refused.json()["error"]["details"]["missing_scope"] == "policies:write"
     assert (await gate.as_agent.get("/admin/mcp-tools")).status_code in (401, 403)
+
+
+def offered(*names: str) -> dict[str, object]:
+    return {"server": "mcp_files", "tools": [{"name": name, "description": f"About {name}."} for name in names]}
+
+
+async def test_an_agent_asks_what_it_is_offered(new_gate) -> None:
+    gate = await new_gate('package gate\n\nallow if input.tool == "mcp_files"\n\ndeny if input.mcp.name == "drop"\n')
+    answer = (await gate.as_agent.post("/v1/mcp-tools/offer", json=offered("read", "drop"))).json()
+    assert [one["name"] for one in answer["left_out"]] == ["drop"]
+    assert (answer["first_seen"], answer["changed"], answer["withheld"]) == (2, [], None)
+    changed = offered("read")
+    changed["tools"][0]["description"] = "Another text."  # type: ignore[index]
+    assert (await gate.as_agent.post("/v1/mcp-tools/offer", json=changed)).json()["changed"] == ["read"]
+    [tool] = (await gate.person().get("/admin/mcp-tools", params={"changed": "true"})).json()["data"]
+    assert tool["server"] == f"{gate.agent_id}/mcp_files"
+    listed = await gate.person().get("/admin/mcp-tools", params={"server": tool["server"]})
+    assert {one["name"] for one in listed.json()["data"]} == {"read", "drop"}
+
+
+async def test_a_changed_tool_of_an_agents_own_server_is_read_by_policies(new_gate) -> None:
+    gate = await new_gate("package gate\n\nallow := true\n\ndeny if input.mcp.tool_changed\n")
+    told = {"mcp": {"method": "tools/call", "name": "read", "params": {}}}
+    call = {"tool": "mcp_files", "operation": "read", "params": {}, "context": told}
+    await gate.as_agent.post("/v1/mcp-tools/offer", json=offered("read"))
+    assert (await gate.as_agent.post("/v1/actions", json=call)).json()["status"] == "allowed"
+    changed = offered("read")
+    changed["tools"][0]["description"] = "Another text."  # type: ignore[index]
+    answer = (await gate.as_agent.post("/v1/mcp-tools/offer", json=changed)).json()
+    assert [one["name"] for one in answer["left_out"]] == ["read"]
+    assert (await gate.as_agent.post("/v1/actions", json=call)).json()["status"] == "denied"
+    elsewhere = call | {"tool": "mcp_other"}
+    assert (await gate.as_agent.post("/v1/actions", json=elsewhere)).json()["status"] == "allowed"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"server": "files", "tools": []},
+        {"server": "mcp_files", "tools": [{"title": "no name"}]},
+        {"server": "mcp_files", "tools": [{"name": "a\u200b"}]},
+        {"server": "mcp_files", "tools": ["a"]},
+        {"server": "mcp_files"},
+    ],
+)
+async def test_what_is_no_list_of_tools(gate, body) -> None:
+    assert (await gate.as_agent.post("/v1/mcp-tools/offer", json=body)).status_code == 400
+
+
+async def test_only_agents_are_offered_tools(gate) -> None:
+    assert (await gate.person().post("/v1/mcp-tools/offer", json=offered("read"))).status_code == 403
