@@ -95,7 +95,7 @@ async def _relay(
             return 128 + signal.SIGTERM
         return await _status(child, warn) if _has_ended(from_server) else _failure([from_client, from_server], warn)
     finally:
-        client_listens = not from_client.done()
+        client_listens = not _has_ended(from_client)
         await tasks.close()
         await relay.end(client_listens=client_listens)
 

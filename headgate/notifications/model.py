@@ -25,6 +25,7 @@ NOTIFIED_EVENTS: Final = (
     "break_glass.opened",
     "break_glass.used",
     "policy.quarantined",
+    "mcp_tool.changed",
     "mfa.locked",
     "mfa_code.used",
 )

@@ -161,6 +161,8 @@ def message_payload(event: RecordedEvent, facts: MessageFacts | None) -> JsonObj
             payload["reason" if name == "comment" else name] = event.data[name]
     if event.event_type == "policy.quarantined":
         payload["policy"] = event.data.get("name") or event.data.get("policy_id")
+    if event.event_type == "mcp_tool.changed":
+        payload["mcp_tool"] = f"{event.data.get('name')} of {event.data.get('server')}"
     if event.actor is not None and event.event_type in OUTCOMES | {"break_glass.opened", "break_glass.used"}:
         payload["by"] = event.actor.name or event.actor.id
     return payload

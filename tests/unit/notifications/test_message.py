@@ -34,6 +34,11 @@ from headgate.notifications.message import message_of
             "A policy was quarantined",
             "Policy: Payments\nWhy: it was running when a process died",
         ),
+        (
+            {"event": "mcp_tool.changed", "agent_name": "Robot", "mcp_tool": "send-mail of mcp_tools_example"},
+            "An MCP tool is not what was accepted",
+            "Agent: Robot\nTool: send-mail of mcp_tools_example",
+        ),
     ],
 )
 def test_title_and_text(payload, title: str, text: str) -> None:
