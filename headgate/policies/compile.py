@@ -13,7 +13,7 @@ import regorus
 from headgate.kernel.errors import ValidationError
 from headgate.policies.conditions import UNKNOWN_CONDITIONS, Conditions, derive_conditions
 from headgate.policies.data import data_roots
-from headgate.policies.params_use import ignores_params
+from headgate.policies.params_use import ParamsUse, params_use
 from headgate.policies.parse_syntax import parse_module
 from headgate.policies.tree import UnknownSyntaxError, character_column
 
@@ -41,21 +41,21 @@ class PolicyData:
 class CompiledPolicy:
     """One policy's own engine, and the conditions under which the policy can decide."""
 
-    __slots__ = ("__weakref__", "_ignores_params", "_text", "conditions", "data", "engine")
+    __slots__ = ("__weakref__", "_params_use", "_text", "conditions", "data", "engine")
 
     def __init__(self, text: str, engine: regorus.Policy, conditions: Conditions, data: PolicyData) -> None:
         self.engine = engine
         self.conditions = conditions
         self.data = data
         self._text = text
-        self._ignores_params: bool | None = None
+        self._params_use: ParamsUse | None = None
 
     @property
-    def ignores_params(self) -> bool:
-        """Whether its answer is the same for all calls of one agent, kind and address."""
-        if self._ignores_params is None:
-            self._ignores_params = ignores_params(self.engine.ast(), self._text)
-        return self._ignores_params
+    def params_use(self) -> ParamsUse:
+        """Which of its answers are the same for all calls of one agent, kind and address."""
+        if self._params_use is None:
+            self._params_use = params_use(self.engine.ast(), self._text)
+        return self._params_use
 
 
 _compiled: WeakValueDictionary[tuple[str, bytes, Libraries], CompiledPolicy] = WeakValueDictionary()

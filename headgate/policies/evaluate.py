@@ -15,6 +15,7 @@ from headgate.policies.formula import TRUE, CallKey, Formula
 from headgate.policies.index import PolicyIndex
 from headgate.policies.marker import Marker, mark_of
 from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RiskLevel, RulePolicy, Verdict
+from headgate.policies.params_use import ParamsUse
 
 DECISION_MILLISECONDS_MAX: Final = 50
 """CPU time for all policies evaluated for one call. One policy has the same limit
@@ -22,6 +23,7 @@ DECISION_MILLISECONDS_MAX: Final = 50
 _SLOWEST_NAMED_MAX: Final = 3
 _REMEMBERED_ANSWERS_MAX: Final = 64
 _REMEMBERED_ANSWER_MAX_BYTES: Final = 512
+_FIXED: Final = ParamsUse(denials_ignore=True, all_ignores=True)
 
 
 class _Entry:
@@ -42,9 +44,9 @@ class _Entry:
         return TRUE if self.compiled is None else self.compiled.conditions.concerns
 
     @property
-    def ignores_params(self) -> bool:
+    def params_use(self) -> ParamsUse:
         """A fixed verdict is the same for every call."""
-        return self.compiled is None or self.compiled.ignores_params
+        return _FIXED if self.compiled is None else self.compiled.params_use
 
     def ask(self, document: regorus.Input, marker: Marker | None) -> PolicyVerdict:
         if self._decide is None:
@@ -126,8 +128,8 @@ class PolicySet:
     ) -> Decision | None:
         """The denial of every call like this one, whatever its params are; None where one might not be denied.
 
-        A policy that reads params is not asked: it may say anything, so that only a denial of its own priority or of
-        an earlier one is certain. Parameters as for ``decide``.
+        Where ``deny`` of a policy reads params, the policy is not asked: it may say anything, so that only a denial of
+        its own priority or of an earlier one is certain. Parameters as for ``decide``.
         """
         try:
             document = regorus.Input(input_bytes)
@@ -135,12 +137,19 @@ class PolicySet:
             return None
         marker = marker or self._marker
         for group in self._index.candidates(CallKey(tool, operation, host, method)):
-            certain = [entry for entry in group if entry.ignores_params]
-            spoken = [verdict for entry in certain if (verdict := entry.ask(document, marker)).verdict is not None]
-            denials = [verdict for verdict in spoken if verdict.verdict is Verdict.DENY]
+            denials, is_open = [], False
+            for entry in group:
+                if not entry.params_use.denials_ignore:
+                    is_open = True
+                    continue
+                verdict = entry.ask(document, marker)
+                # Whatever another rule of the policy says or fails with, a deny stays one.
+                if verdict.verdict is Verdict.DENY and (verdict.error is None or entry.params_use.all_ignores):
+                    denials.append(verdict)
+                is_open = is_open or verdict.verdict is not None or not entry.params_use.all_ignores
             if denials:
                 return decide_priority(denials)
-            if spoken or len(certain) < len(group):
+            if is_open:
                 return None
         return decide_priority(())
 

@@ -4,10 +4,14 @@ Read from the policy's syntax tree. Wherever the tree leaves a doubt, the answer
 """
 
 import json
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Final
 
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.policies.model import Verdict
 from headgate.policies.tree import Mention, UnknownSyntaxError, mentions
-from headgate.policies.written_rules import local_names, policy_tree
+from headgate.policies.written_rules import local_names, package_path, policy_tree, written_rules
 
 _OF_THE_KIND: Final = frozenset(
     {("tool",), ("operation",), ("effect",), ("source",), ("agent",), ("connection",)}
@@ -20,18 +24,57 @@ about: hardly a policy denies small bodies and allows large ones."""
 _UNSETTLED: Final = frozenset({"time", "rand", "uuid", "opa", "http", "net", "io"})
 """Packages of builtins that answer differently from one call to the next."""
 _MODULES_ROOT: Final = "lib"
+_DENY: Final = Verdict.DENY.value
 
 
-def ignores_params(ast: bytes, text: str) -> bool:
-    """Whether nothing in the policy ``text`` reads more than the calls of one tool have in common. ``ast`` is the
-    engine's tree of it. A shared module may read anything."""
+@dataclass(frozen=True, slots=True)
+class ParamsUse:
+    """What reads nothing but what the calls of one tool have in common. ``denials_ignore``: ``deny`` and all that it
+    refers to; ``all_ignores``: the whole policy."""
+
+    denials_ignore: bool
+    all_ignores: bool
+
+
+READS_PARAMS: Final = ParamsUse(denials_ignore=False, all_ignores=False)
+
+
+def params_use(ast: bytes, text: str) -> ParamsUse:
+    """Of the policy ``text``. ``ast`` is the engine's tree of it. A shared module may read anything."""
     try:
         tree = policy_tree(json.loads(ast), text)
-        if "input" in local_names(tree):
-            return False
-        return all(map(_is_of_the_kind, mentions([tree["imports"], tree["rules"]])))
+        if "input" in local_names(tree) or not _ignores(tree["imports"]):
+            return READS_PARAMS
+        if _ignores(tree["rules"]):
+            return ParamsUse(denials_ignore=True, all_ignores=True)
+        return ParamsUse(denials_ignore=all(map(_ignores, _reached_from_deny(tree))), all_ignores=False)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, UnknownSyntaxError):
-        return False
+        return READS_PARAMS
+
+
+def _ignores(part: JsonValue) -> bool:
+    return all(map(_is_of_the_kind, mentions(part)))
+
+
+def _reached_from_deny(tree: JsonObject) -> list[JsonValue]:
+    """``deny``, and every rule that it may refer to. Raises UnknownSyntaxError where that may be any."""
+    package, by_name = package_path(tree), defaultdict[str, list[JsonValue]](list)
+    for rule in written_rules(tree):
+        by_name[rule.name].append(rule.node)
+    reached, pending = {_DENY}, [_DENY]
+    while pending:
+        for mention in mentions(by_name[pending.pop()]):
+            name = mention.root
+            if name == "data":
+                if mention.path[: len(package)] != package[: len(mention.path)]:
+                    continue  # a document
+                if len(mention.path) <= len(package):
+                    raise UnknownSyntaxError("data is read as a whole: any rule may be used")
+                name = mention.path[len(package)]
+            if name in by_name and name not in reached:
+                reached.add(name)
+                pending.append(name)
+    return [node for name in reached for node in by_name[name]]
 
 
 def _is_of_the_kind(mention: Mention) -> bool:

@@ -46,6 +46,8 @@ def asked(*policies: RulePolicy, params: object = None, **members: object) -> tu
         "deny if data.t.other\nother := true",
         'allow if input.operation == "read"',
         "allow := 1",
+        'deny if named\nnamed if input.operation == "save"\nrequire_approval if not input.params.to',
+        'deny if input.operation == "save"\nallow if input.params.to == "me"\nreason := input.params.why',
     ],
 )
 def test_all_calls_are_denied(text: str) -> None:
@@ -74,6 +76,11 @@ def test_all_calls_are_denied(text: str) -> None:
         "deny if not data.lib.mail.inside",
         _ALLOW,
         'require_approval contains "ask"',
+        'deny if input.operation == "read"\nallow if input.params.to',
+        'deny if input.operation == "read"\nallow := 1 / count(input.params)',
+        "deny if named\nnamed if not input.params.to\nallow := true",
+        "deny if data.t.named\nnamed if not input.params.to",
+        "deny if named(1)\nnamed(x) if { x == 1; not input.params.to }",
     ],
 )
 def test_some_call_may_pass(text: str) -> None:
@@ -113,6 +120,9 @@ _TEXTS = st.sampled_from(
         'allow if input.params.to == "me"',
         'require_approval contains "ask" if input.params.to',
         'allow if input.operation == "read"',
+        'deny if input.operation == "save"\nallow if input.params.to == "me"',
+        'deny if input.operation == "read"\nallow if input.params.to == "me"',
+        "deny if named\nnamed if not input.params.to\nallow := true",
     ]
 )
 
