@@ -51,6 +51,15 @@ class Forwarded:
     lists_tools: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A request that waits for its approval."""
+
+    task: asyncio.Task[object]
+    action_id: str
+    proposed: Proposal
+
+
 class Relay:
     """Of one client and one server. ``warn`` tells a person what no message can tell."""
 
@@ -72,7 +81,7 @@ class Relay:
         self._progress_seconds = progress_seconds
         self._forwarded: dict[McpId, Forwarded] = {}
         self._asked_client: set[McpId] = set()
-        self._held: dict[McpId, asyncio.Task[object]] = {}
+        self._held: dict[McpId, Held] = {}
         self._tasks = TaskSet(self._failed)
 
     async def from_client(self, reader: asyncio.StreamReader) -> None:
@@ -116,8 +125,8 @@ class Relay:
         """One of the two has ended. ``client_listens``: it is the server, and the client is told for what it waits in
         vain."""
         unanswered = [*self._forwarded.items(), *((message_id, Forwarded(None)) for message_id in self._held)]
-        for task in self._held.values():
-            task.cancel()
+        for message_id in list(self._held):
+            self._give_up(message_id)
         for message_id, forwarded in unanswered:
             if client_listens:
                 with contextlib.suppress(OSError):  # it has gone in this moment
@@ -142,24 +151,34 @@ class Relay:
             return
         task = self._tasks.start(self._hold(message, proposed, decided, from_server=from_server), name="hold")
         if message.kind is Kind.REQUEST and message.id is not None and not from_server:
-            message_id = message.id
-            self._held[message_id] = task
-            task.add_done_callback(lambda _: self._held.pop(message_id, None))
+            self._held[message.id] = Held(task, decided.action_id, proposed)
 
     async def _hold(self, message: Message, proposed: Proposal, waiting: Waiting, *, from_server: bool) -> None:
         progress = None if from_server else self._tasks.start(self._tell_progress(message), name="progress")
+        is_clients = message.kind is Kind.REQUEST and not from_server
         try:
             passed = await self._decisions.settle(proposed, waiting)
-        except HeadgateError as error:
-            await self._refuse(message, error, from_server=from_server)
-        except asyncio.CancelledError:
-            await self._decisions.cancel(waiting.action_id, proposed)
-            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the call did not pass, and its client is told
+            self._no_longer_held(message.id if is_clients else None)
+            told = error if isinstance(error, HeadgateError) else NotDecidedError(f"nothing was passed on: {error!r}")
+            await self._refuse(message, told, from_server=from_server)
         else:
+            # From here on the server knows of it, and is to hear of its cancellation.
+            self._no_longer_held(message.id if is_clients else None)
             await self._pass_on(message, passed, from_server=from_server)
         finally:
             if progress is not None:
                 progress.cancel()
+
+    def _no_longer_held(self, message_id: McpId | None) -> None:
+        if message_id is not None:
+            self._held.pop(message_id, None)
+
+    def _give_up(self, message_id: McpId) -> None:
+        """Nobody wants it any more. A task that has not begun sees no cancellation, so the API is told by another."""
+        held = self._held.pop(message_id)
+        held.task.cancel()
+        self._tasks.start(self._decisions.cancel(held.action_id, held.proposed), name="cancel")
 
     async def _tell_progress(self, message: Message) -> None:
         meta = message.params.get("_meta")
@@ -261,10 +280,9 @@ class Relay:
     def _cancels_held(self, message: Message) -> bool:
         """Whether it cancels a call that waits: the server has not heard of that one."""
         request_id = message.params.get("requestId")
-        task = self._held.get(request_id) if is_mcp_id(request_id) else None
-        if task is None:
+        if not is_mcp_id(request_id) or request_id not in self._held:
             return False
-        task.cancel()
+        self._give_up(request_id)
         return True
 
     def _failed(self, name: str, error: BaseException) -> None:
