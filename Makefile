@@ -32,6 +32,8 @@ export UV_COMPILE_BYTECODE_TIMEOUT ?= 600
 PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(shell \
 	$(one) -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1 && echo $(one))))
 
+# What each has a lock of its own for: requirements-NAME.in. The development environment has all of them.
+EXTRAS := embedded notifications reports
 UV := .uv/bin/uv
 BIN := .venv/bin
 RUN := $(BIN)/headgate
@@ -124,12 +126,13 @@ wheels: build .venv/.stamps/cross-compiler
 			--zig --compatibility manylinux_2_28 --target $$target --interpreter $(BIN)/python --manifest-path regorus-py/Cargo.toml --out dist; done
 	@echo "== program"
 	@$(BIN)/python -m hatchling build --target wheel --directory dist
-	@awk '/^[a-z]/ { sub(/ \\$$/, ""); print }' requirements.lock > dist/constraints.txt
+	@awk '/^[a-z]/ { sub(/ \\$$/, ""); print }' requirements.lock $(EXTRAS:%=requirements-%.lock) requirements-classifier.lock \
+		| sort -u > dist/constraints.txt
 	@ls dist
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements requirements-classifier requirements-dev requirements-wheels; do \
+	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-wheels; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
@@ -146,11 +149,11 @@ $(UV):
 	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $(UV)
 
-.venv/.stamps/dependencies: requirements.lock requirements-dev.lock | $(UV)
+.venv/.stamps/dependencies: requirements.lock $(EXTRAS:%=requirements-%.lock) requirements-dev.lock | $(UV)
 	@echo "== dependencies"
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python $(PYTHON) .venv
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes \
-		-r requirements.lock -r requirements-dev.lock
+		$(addprefix -r ,$(filter %.lock,$^))
 	@mkdir -p .venv/.stamps && touch $@
 
 .venv/.stamps/engine: $(ENGINE_SOURCES) .venv/.stamps/dependencies
@@ -208,7 +211,7 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	@npm --prefix web ci --silent --no-audit --no-fund
 	@touch $@
 
-.venv/.stamps/project: pyproject.toml hatch_build.py requirements.in .venv/.stamps/dependencies .venv/.stamps/engine
+.venv/.stamps/project: pyproject.toml hatch_build.py requirements.in $(EXTRAS:%=requirements-%.in) .venv/.stamps/dependencies .venv/.stamps/engine
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q proxy addons admin_api headgate
 	@touch $@

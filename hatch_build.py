@@ -1,5 +1,6 @@
-"""Build hooks: the wheel's dependencies are the policy engine of the same version and the lines of requirements.in,
-those of its extra ``classifier`` the lines of requirements-classifier.in; it carries its commit and date of build.
+"""Build hooks: the wheel's dependencies are the policy engine of the same version and the lines of requirements.in and
+requirements-embedded.in, those of its extra ``NAME`` the lines of requirements-NAME.in; it carries its commit and date
+of build.
 
 SOURCE_COMMIT names the commit where there is no git beside (an image's build); SOURCE_DATE_EPOCH the date, where the
 build is to be reproducible (reproducible-builds.org/specs/source-date-epoch).
@@ -16,13 +17,16 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
+_EXTRAS = ("classifier", "notifications", "reports")
+
 
 class DependenciesFromRequirements(MetadataHookInterface):
     def update(self, metadata: dict[str, object]) -> None:
         # The engine's wheel is built from the same commit: no other version fits.
         engine = f"headgate-regorus=={metadata['version']}"
-        metadata["dependencies"] = [engine, *self._requirements("requirements.in")]
-        metadata["optional-dependencies"] = {"classifier": self._requirements("requirements-classifier.in")}
+        ours = (*self._requirements("requirements.in"), *self._requirements("requirements-embedded.in"))
+        metadata["dependencies"] = [engine, *ours]
+        metadata["optional-dependencies"] = {one: self._requirements(f"requirements-{one}.in") for one in _EXTRAS}
 
     def _requirements(self, name: str) -> list[str]:
         lines = (Path(self.root) / name).read_text().splitlines()

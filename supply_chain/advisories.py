@@ -20,7 +20,7 @@ class NotAskedError(Exception):
 
 
 def ask_python(root: Path = ROOT, osv_url: str = OSV_URL) -> tuple[Finding, ...]:
-    """What OSV (https://osv.dev) says about the three locks. Raises ``NotAskedError``.
+    """What OSV (https://osv.dev) says about the locks. Raises ``NotAskedError``.
 
     OSV, not the package index: of a mirror that has no advisories pip-audit skips every package, and ends well.
     """

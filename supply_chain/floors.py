@@ -14,6 +14,9 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 PYTHON_LOCKS: Final = (
     "requirements.lock",
     "requirements-classifier.lock",
+    "requirements-embedded.lock",
+    "requirements-notifications.lock",
+    "requirements-reports.lock",
     "requirements-dev.lock",
     "requirements-wheels.lock",
 )

@@ -16,7 +16,13 @@ from supply_chain.component import Component, Ecosystem, Use, reference
 from supply_chain.floors import ROOT
 from supply_chain.licenses import Licenses
 
-LOCKS: Final = {"requirements.lock": Use.SHIPPED, "requirements-classifier.lock": Use.OPTIONAL}
+LOCKS: Final = {
+    "requirements.lock": Use.SHIPPED,
+    "requirements-embedded.lock": Use.SHIPPED,
+    "requirements-classifier.lock": Use.OPTIONAL,
+    "requirements-notifications.lock": Use.OPTIONAL,
+    "requirements-reports.lock": Use.OPTIONAL,
+}
 _LOCKED: Final = re.compile(r"^([A-Za-z0-9][\w.-]*==[^\\\n]*)", re.MULTILINE)
 _ENVIRONMENT: Final[dict[str, str]] = {
     **{name: str(value) for name, value in default_environment().items()},
@@ -33,7 +39,7 @@ class UnknownLicenseError(Exception):
 def python_packages(licenses: Licenses, root: Path = ROOT) -> Iterator[Component]:
     """Those whose markers hold on Linux, read from the installed packages. Raises UnknownLicenseError, and
     PackageNotFoundError for one that is not installed and whose license nobody named."""
-    locked = dict(reversed(list(_locked(root))))  # a package of both locks is shipped
+    locked = dict(reversed(list(_locked(root))))  # of a package in two locks, the use of the first
     extras = _extras(root)
     for name, (version, use) in locked.items():
         needed = {canonicalize_name(one.name) for one in _required(name, extras[name])}
@@ -53,7 +59,7 @@ def _extras(root: Path) -> Mapping[str, Set[str]]:
     """Which extras of each package anybody asks for: a lock does not say."""
     found: dict[str, set[str]] = defaultdict(set)
     seen: set[str] = set()
-    open_ = [Requirement(line) for lock in LOCKS for line in _asked(root / lock.replace(".lock", ".in"))]
+    open_ = [Requirement(line) for lock in LOCKS for line in asked_in(root / lock.replace(".lock", ".in"))]
     while open_:
         one = open_.pop()
         name = canonicalize_name(one.name)
@@ -65,7 +71,8 @@ def _extras(root: Path) -> Mapping[str, Set[str]]:
     return found
 
 
-def _asked(file: Path) -> list[str]:
+def asked_in(file: Path) -> list[str]:
+    """The requirements of a requirements*.in."""
     return [line for line in file.read_text("utf-8").splitlines() if line and not line.startswith(("#", "-c "))]
 
 

@@ -27,6 +27,7 @@ from supply_chain.component import Component, Ecosystem, Use
 from supply_chain.floors import ROOT
 from supply_chain.inventory import inventory
 from supply_chain.licenses import Carried, read_licenses
+from supply_chain.python_packages import LOCKS, asked_in
 
 _SCOPES: Final = {
     Use.SHIPPED: ComponentScope.REQUIRED,
@@ -96,12 +97,10 @@ def made_at(epoch: str | None) -> datetime:
 
 
 def own_requirements(root: Path = ROOT) -> tuple[str, list[str], list[str]]:
-    """Our version, and the names that requirements.in and Cargo.toml ask for."""
+    """Our version, and the names that the wheel, its extras and Cargo.toml ask for."""
     version: str = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["version"]
-    lines = (root / "requirements.in").read_text("utf-8").splitlines()
-    direct: list[str] = [
-        canonicalize_name(Requirement(line).name) for line in lines if line and not line.startswith("#")
-    ]
+    lines = [line for lock in LOCKS for line in asked_in(root / lock.replace(".lock", ".in"))]
+    direct: list[str] = [canonicalize_name(Requirement(line).name) for line in lines]
     asked = tomllib.loads((root / "regorus-py" / "Cargo.toml").read_text("utf-8"))["dependencies"]
     crates = [one.get("package", name) if isinstance(one, dict) else name for name, one in asked.items()]
     return version, direct, crates

@@ -7,7 +7,8 @@ writes no files, and reads only files of the installation.
 
 In:  ``{"url", "title", "body", "rules": destination rules}``
 
-Out: ``{"succeeded": bool, "blocked": [host, …], "said": text}``
+Out: ``{"ready": true}``, or ``{"missing": text}`` and its end; then ``{"succeeded": bool, "blocked": [host, …], "said":
+text}`` for each
 """
 
 import json
@@ -22,6 +23,7 @@ from typing import Any, Final
 
 import certifi
 
+from headgate.kernel.extras import MissingExtraError, importing
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules, rules_of_document
 
@@ -100,8 +102,12 @@ class Fence:
 
 
 def _answers(lines: Iterable[str], fence: Fence) -> Iterable[str]:
-    from apprise import Apprise, AppriseAsset, LogCapture  # noqa: PLC0415 - after the limits are set
-
+    try:
+        with importing("notifications", "messages to this service"):
+            from apprise import Apprise, AppriseAsset, LogCapture  # noqa: PLC0415 - after the limits are set
+    except MissingExtraError as error:
+        yield json.dumps({"missing": error.message})
+        return
     asset = AppriseAsset(app_id="Headgate", app_desc="Headgate", app_url="", secure_logging=True, plugin_paths=[])
     Apprise.instantiate("ntfy://warm", asset=asset)  # Load the services once, while files can still be read.
     fence.close()

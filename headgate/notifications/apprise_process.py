@@ -13,6 +13,7 @@ from typing import Final
 import certifi
 import structlog
 
+from headgate.kernel.extras import MissingExtraError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import Allowlist, rules_document
 
@@ -66,6 +67,9 @@ class AppriseProcess:
             except TimeoutError:
                 await self._kill()
                 return AppriseAnswer(False, failure="deadline", said="the service took too long")
+            except MissingExtraError as error:
+                await self._kill()
+                return AppriseAnswer(False, failure="missing_extra", said=error.message)
             except (OSError, ValueError, asyncio.IncompleteReadError) as error:
                 _log.warning("apprise_process_ended", error=repr(error))
                 await self._kill()
@@ -106,8 +110,11 @@ class AppriseProcess:
         self._process, self._sent = process, 0
         async with asyncio.timeout(_START_SECONDS):
             assert process.stdout is not None  # noqa: S101 - asked for above
-            if not await process.stdout.readline():
-                raise ValueError("it ended before it was ready")
+            said = await process.stdout.readline()
+        if not said:
+            raise ValueError("it ended before it was ready")
+        if missing := json.loads(said).get("missing"):
+            raise MissingExtraError(missing)
         return process
 
     def _environment(self) -> dict[str, str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, Final, Protocol
 
+from headgate.kernel.extras import importing
 from headgate.reports.basis import Basis
 from headgate.reports.compose import compose
 from headgate.reports.compose_tables import TableRows
@@ -45,8 +46,9 @@ class _Pages:
             self._file.write(render_html(compose(facts, self._rows)))
             return
         # Loaded for PDF only: the typesetter is large.
-        from headgate.reports.pdf_writer import render_pdf  # noqa: PLC0415
-        from headgate.reports.typefaces import open_typefaces  # noqa: PLC0415
+        with importing("reports", "PDF reports"):
+            from headgate.reports.pdf_writer import render_pdf  # noqa: PLC0415
+            from headgate.reports.typefaces import open_typefaces  # noqa: PLC0415
 
         typefaces = open_typefaces(self._fonts)
         used = tuple(UsedFont(one.family, one.scripts, one.sha256) for one in typefaces)
@@ -62,7 +64,7 @@ class _Pages:
 
 def make_report(basis: Basis, rows: Iterator[ChainRow], file: BinaryIO, fonts: Sequence[Path] = ()) -> None:
     """Writes the file; ``fonts``: of a PDF, beside its own. Raises CutOffError where the stream ends before its end,
-    FontError."""
+    FontError, MissingExtraError."""
     request = basis.request
     text = io.TextIOWrapper(file, "utf-8", newline="", write_through=False)
     sink: _Sink

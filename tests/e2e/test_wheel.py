@@ -9,6 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from headgate.reports.basis import to_document
+from headgate.reports.frames import write_document, write_end
+from headgate.reports.model import ReportFormat
+from tests.unit.reports.run_of import basis_of
+
 ROOT = Path(__file__).resolve().parents[2]
 UV = ROOT / ".uv" / "bin" / "uv"
 ENGINE_WHEELS = ROOT / ".venv" / ".wheels"
@@ -84,6 +89,37 @@ def test_a_process_of_a_part_finds_its_packages(installed: Installed) -> None:
     module = ["headgate.kernel.import_path", "admin_api.traffic.review_child"]
     done = installed.run(installed.python, "-P", "-m", *module, given=len(question).to_bytes(4) + question)
     assert done.stdout[4:] == b'{"answer": null}', done.stderr.decode()
+
+
+def test_a_pdf_report_without_its_extra_says_so(installed: Installed) -> None:
+    basis = basis_of(0, ReportFormat.PDF)
+    whole = write_document(to_document(basis)) + write_end()
+    done = installed.run(installed.python, "-P", "-m", "headgate.reports.render_child", "1", "1000000", given=whole)
+    assert done.returncode == 1
+    assert done.stderr.decode().splitlines() == [
+        "PDF reports need the extra reports, which is not installed here. Install it where this process runs:"
+        " pip install 'headgate[reports]'"
+    ]
+
+
+def test_a_message_by_apprise_without_its_extra_says_so(installed: Installed) -> None:
+    program = """
+import asyncio
+from headgate.kernel.secrets import Secret
+from headgate.notifications.apprise_process import AppriseProcess
+from headgate.organizations.destinations import Allowlist
+
+async def send():
+    process = AppriseProcess(None)
+    answer = await process.send(Secret("ntfy://topic"), "title", "body", Allowlist(()))
+    await process.close()
+    print(answer.succeeded, answer.failure, answer.said)
+
+asyncio.run(send())
+"""
+    done = installed.run(installed.python, "-P", "-c", program)
+    said = "messages to this service need the extra notifications, which is not installed here."
+    assert done.stdout.decode().startswith(f"False missing_extra {said}"), done.stderr.decode()
 
 
 def test_the_engine_of_the_same_version_is_required(installed: Installed) -> None:

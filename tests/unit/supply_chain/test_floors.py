@@ -65,3 +65,12 @@ def test_a_row_with_another_member_is_refused(tmp_path: Path) -> None:
     (tmp_path / FLOORS).write_text("python:\n  - {package: h2, lowest: 4.4.1, advisory: CVE-2026-71554}\n")
     with pytest.raises(TypeError, match="lowest"):
         read_floors(tmp_path)
+
+
+def test_all_locks_have_one_version_of_a_package() -> None:
+    """They are installed together, and ``make wheels`` writes them into one file of constraints."""
+    versions: dict[str, set[str]] = {}
+    for one in read_locks():
+        if one.ecosystem == "python":
+            versions.setdefault(one.package, set()).add(one.version)
+    assert {package: found for package, found in versions.items() if len(found) > 1} == {}
