@@ -40,7 +40,18 @@ def _read_assets() -> dict[str, Asset]:
     """By the plain name."""
     contents = {"app.css": b"".join(one.read_bytes() for one in sorted((_STATIC / "css").glob("*.css")))}
     contents |= {one.name: one.read_bytes() for one in _STATIC.iterdir() if one.suffix in _MEDIA_TYPES}
+    contents |= _waiting_icons(contents.pop("waiting.svg").decode())
     return {name: _asset(name, content) for name, content in contents.items()}
+
+
+def _waiting_icons(drawing: str) -> dict[str, bytes]:
+    """The icons of pages while requests are open: one for each count from 1 to 9, and one for more."""
+    icons = {f"waiting-{count}.svg": (str(count), 16, 15.5) for count in range(1, 10)}
+    icons["waiting-many.svg"] = ("9+", 13, 14.5)
+    return {
+        name: drawing.replace("COUNT", text).replace("SIZE", str(size)).replace("BASELINE", str(baseline)).encode()
+        for name, (text, size, baseline) in icons.items()
+    }
 
 
 def _asset(name: str, content: bytes) -> Asset:

@@ -1,11 +1,12 @@
-// Streams of server-sent events for the parts marked data-live="ADDRESS" data-live-types="names". data-seconds: the
-// page is fetched at most so often; then its stream also ends while nobody sees the page, because a browser has six
-// connections for all of its tabs. <button data-pause hidden> stops the parts, counts what is new, and is remembered.
+// What the streams (stream.js) mean for the parts of a page. data-seconds: the page is fetched at most so often, and not
+// while nobody sees it. Where no part of the main content follows an address, the tab that holds its stream fetches the
+// frame (frame.js). <button data-pause hidden> stops the parts, counts what is new, and is remembered.
 const PAUSED = "headgate.paused";
 const state = document.querySelector("[data-live-state]");
 const button = document.querySelector("[data-pause]");
 const missed = new Set();
 let paused = Boolean(button) && remembered() === "1";
+let unseen = false;
 
 function remembered() {
   try { return localStorage.getItem(PAUSED); } catch { return null; } // storage may be forbidden
@@ -27,36 +28,33 @@ function show() {
   if (state) state.querySelector("span").textContent = paused ? "Paused" : "Live";
 }
 
-function told(event, seconds) {
-  if (!paused) return happened(seconds);
-  const id = JSON.parse(event.data).id;
+function count(data) {
+  const id = JSON.parse(data).id;
   if (id) missed.add(id);
   show();
 }
 
-function follow(address) {
-  const { liveTypes, seconds } = document.querySelector(`[data-live="${address}"]`).dataset;
-  let source = null;
-  function open() {
-    source = new EventSource(address);
-    source.onopen = () => { if (state) state.hidden = false; };
-    source.onerror = () => {
-      if (state) state.hidden = true;
-      if (source.readyState === EventSource.CLOSED) setTimeout(open, 10_000); // refused: there were too many
-    };
-    for (const one of liveTypes.split(" ")) source.addEventListener(one, (event) => told(event, Number(seconds || 0)));
+document.addEventListener("headgate:stream", ({ detail }) => {
+  const part = document.querySelector(`main [data-live="${detail.address}"]`);
+  if (detail.isOpen !== undefined) {
+    if (part && state) state.hidden = !detail.isOpen;
+    return;
   }
-  open();
-  if (!seconds) return;
-  document.addEventListener("visibilitychange", () => {
-    source.close();
-    if (document.hidden) return;
-    open();
-    if (!paused) happened(0);
-  });
-}
+  if (!part) {
+    if (detail.isHeld) document.dispatchEvent(new Event("headgate:waiting"));
+    return;
+  }
+  const seconds = Number(part.dataset.seconds || 0);
+  if (paused) count(detail.data);
+  else if (seconds && document.hidden) unseen = true;
+  else happened(seconds);
+});
 
-new Set([...document.querySelectorAll("[data-live]")].map((one) => one.dataset.live)).forEach(follow);
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden || !unseen) return;
+  unseen = false;
+  if (!paused) happened(0);
+});
 show();
 button?.addEventListener("click", () => {
   paused = !paused;

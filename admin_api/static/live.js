@@ -4,7 +4,7 @@
 // so that no text becomes markup here (Trusted Types: there is no policy that could make any).
 // What somebody reads to decide about it (data-subject, data-version) is not changed under their eyes: another subject
 // does not take its place, and a notice says that it has changed.
-const parts = () => [...document.querySelectorAll("[data-live], [data-every]")];
+const parts = () => [...document.querySelectorAll("main [data-live], main [data-every]")];
 const keysOf = (part) => new Set([...part.querySelectorAll("[data-row]")].map((one) => one.dataset.row));
 const busy = (part) => part.matches(":hover") || part.contains(document.activeElement) || part.scrollTop > 0;
 let due = 0;
@@ -44,13 +44,8 @@ async function refresh() {
   looked = Date.now();
   let page;
   try { page = await fetched(); } catch { return; }
+  document.dispatchEvent(new CustomEvent("headgate:fetched", { detail: page }));
   document.title = page.title;
-  const icon = page.querySelector("link[rel=icon]");
-  if (icon) document.querySelector("link[rel=icon]").href = icon.href;
-  for (const name of ["waiting", "stop-state"]) {
-    const fresh = page.getElementById(name);
-    if (fresh) document.getElementById(name)?.replaceWith(document.adoptNode(fresh));
-  }
   for (const part of parts()) {
     const fresh = page.getElementById(part.id);
     if (!fresh || part.isEqualNode(fresh)) continue;

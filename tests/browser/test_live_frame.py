@@ -1,0 +1,109 @@
+"""The count of open requests in the title, the icon and the navigation, and stops: on every page, in every tab."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from headgate.organizations.model import Role
+from tests.browser.conftest import OpenWindow
+from tests.browser.window import Window
+from tests.browser.world import World
+from tests.e2e.clients import Administrator
+
+_STREAM = "/v1/approvals/events"
+
+
+def _shows(page: Page, count: int, title: str) -> None:
+    """On a page that nobody has touched since."""
+    expect(page).to_have_title(f"({count}) {title} · Headgate" if count else f"{title} · Headgate")
+    expect(page.locator("#waiting")).to_have_text(str(count or ""))
+    expect(page.locator("#waiting-words")).to_have_text(f", {count} open" if count else "")
+    name = "quiet" if not count else f"waiting-{count if count <= 9 else 'many'}"
+    expect(page.locator("link[rel=icon]")).to_have_attribute(
+        "href", re.compile(rf"/static/{name}\.[0-9a-f]{{12}}\.svg")
+    )
+
+
+@pytest.fixture
+def before(administrator: Administrator) -> Iterator[int]:
+    """How many requests are open before the test. Those that it leaves open are denied."""
+    found = _open(administrator)
+    yield len(found)
+    for approval_id in _open(administrator) - found:
+        administrator.deny(approval_id, "the test is over")
+
+
+def _open(administrator: Administrator) -> set[str]:
+    return {one["id"] for one in administrator.get("/v1/approvals", status="pending", limit=100)["data"]}
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "title"),
+    [
+        (Role.APPROVER, "/policies", "Policies"),
+        (Role.AUDITOR, "/audit", "Audit"),
+        (Role.VIEWER, "/overview", "Overview"),
+        (Role.ADMIN, "/agents", "Agents"),
+        (Role.ADMIN, "/settings/members", "Members"),
+    ],
+)
+def test_each_page_counts_what_is_open(
+    open_window: OpenWindow, world: World, administrator: Administrator, before: int, role: Role, path: str, title: str
+) -> None:
+    page = open_window(role).open(path)
+    _shows(page, before, title)
+    page.evaluate("window.untouched = true")
+    first, second = world.held({"repo": "acme/one"}), world.held({"repo": "acme/two"})
+    _shows(page, before + 2, title)
+    administrator.deny(first, "not this one")
+    _shows(page, before + 1, title)
+    administrator.approve(second)
+    _shows(page, before, title)
+    assert page.evaluate("window.untouched")
+
+
+def test_more_than_nine(open_window: OpenWindow, world: World, before: int) -> None:
+    page = open_window(Role.APPROVER).open("/account")
+    for number in range(10):
+        world.held({"repo": f"acme/number-{number}"})
+    _shows(page, before + 10, "Your account")
+
+
+def test_one_tab_holds_the_stream_for_all(open_window: OpenWindow, world: World, before: int) -> None:
+    window: Window = open_window(Role.APPROVER)
+    opened: list[Page] = []
+    window.context.on("request", lambda one: _STREAM in one.url and opened.append(one.frame.page))
+    first = window.open("/policies")
+    second, inbox = window.context.new_page(), window.context.new_page()
+    second.goto(f"{window.address}/overview")
+    inbox.goto(f"{window.address}/inbox")
+    expect(inbox.locator("[data-live-state]")).to_be_visible()
+    approval_id = world.held({"repo": "acme/all-tabs"})
+    for page, title in ((first, "Policies"), (second, "Overview"), (inbox, "Inbox")):
+        _shows(page, before + 1, title)
+    expect(inbox.locator(f'[data-row="{approval_id}"]')).to_be_visible()
+    assert opened == [first]
+    with closing(first):
+        pass  # another tab takes the stream over
+    world.held({"repo": "acme/the-next-tab"})
+    _shows(second, before + 2, "Overview")
+    _shows(inbox, before + 2, "Inbox")
+    assert len(opened) == 2
+
+
+def test_a_stop_reaches_a_page_that_stays_open(
+    open_window: OpenWindow, world: World, administrator: Administrator, before: int
+) -> None:
+    page = open_window(Role.APPROVER).open("/policies")
+    expect(page.locator("#stop-state")).to_have_text("Running")
+    stop = {"scope": "tool", "target": "stripe", "reason": "it pays twice"}
+    administrator.api.put("/admin/settings/kill-switch", json=stop)
+    try:
+        world.held({"repo": "acme/after-the-stop"})
+        expect(page.locator("#stop-state")).to_have_text("Stopped: stripe")
+        expect(page.locator("#notices")).to_contain_text("The tool stripe is stopped: it pays twice")
+    finally:
+        administrator.api.put("/admin/settings/kill-switch", json=stop | {"stopped": False, "reason": "fixed"})
