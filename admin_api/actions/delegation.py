@@ -3,6 +3,7 @@
 from admin_api.actions.delegation_schemas import DelegationAnswer, delegation_answer
 from admin_api.actions.policy_say import policy_says
 from admin_api.actions.schemas import ActionDetailAnswer, Expansion, action_detail_answer
+from admin_api.actions.timeline import read_timeline
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
 from headgate.actions.delegation import Chain
@@ -28,9 +29,13 @@ async def shown_action(
     if expand != "all":
         return action_detail_answer(detail, expand, None)
     answer = action_detail_answer(detail, expand, await delegation_of(dependencies, principal, detail))
-    # What every policy says tells an agent how to get around them.
-    says = None if principal.agent_id else await policy_says(dependencies, principal.org_id, detail.action.decision)
-    return answer.model_copy(update={"policies": says})
+    if principal.agent_id is not None:
+        # What every policy says tells an agent how to get around them; who decides, whom to persuade.
+        return answer.model_copy(update={"policies": None, "timeline": None})
+    org_id, action = principal.org_id, detail.action
+    says = await policy_says(dependencies, org_id, action.decision)
+    timeline = await read_timeline(dependencies, org_id, action.action_id)
+    return answer.model_copy(update={"policies": says, "timeline": timeline})
 
 
 async def delegation_of(

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from admin_api.actions.delegation_schemas import DelegationAnswer
 from admin_api.actions.policy_say import PolicySayAnswer
+from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.json_values import StoredObject
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.gate.submit_action import SubmittedAction
@@ -128,6 +129,11 @@ class ActionDetailAnswer(ActionAnswer):
         default=None,
         description=f"{_EXPANDED}: the result of each rule policy that decided and of each content policy"
         " that ran; null for an agent's key.",
+    )
+    timeline: list[TimelineStepAnswer] | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: each step from the submission to the outcome, oldest first: decisions, votes, edits,"
+        " reassignments, escalations, attempts; null for an agent's key.",
     )
 
 

@@ -4,66 +4,85 @@ The address is what a refusal carries as ``details.help_url``: whoever may read 
 which policy, and what to do.
 """
 
+import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from typing import Annotated, Final
 from urllib.parse import urlencode
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from admin_api.actions.routes import get
 from admin_api.actions.schemas import ActionDetailAnswer
+from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.agents.routes import get as get_agent
 from admin_api.identifiers import ActionId
 from admin_api.pagination import ListRequest
 from admin_api.traffic.asker import asker_of
 from admin_api.traffic.filters import WantedTraffic
+from admin_api.traffic.routes import get as get_exchange
 from admin_api.traffic.routes import list_all as list_traffic
+from admin_api.traffic.schemas import ExchangeAnswer, WholeExchangeAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import body_of
+from admin_api.web.call_timeline import moments_of
 from admin_api.web.deciding_rule import rules_of
+from admin_api.web.names import names_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
 from admin_api.web.unshown import unshown_of
+from headgate.actions.model import ActionStatus
 from headgate.agents.scopes import Scope
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.traffic.curl import curl_command
 from headgate.traffic.store import TrafficFilter
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """``kind`` is one of the four meanings, or empty."""
+_ENDED: Final = frozenset({ActionStatus.DENIED, ActionStatus.COMPLETED, ActionStatus.FAILED})
 
-    at: datetime
-    text: str
-    kind: str = ""
-    note: str | None = None
+
+@dataclass(frozen=True, slots=True)
+class CapturedCall:
+    """What a reader of captures sees of a call. ``newest``: its newest exchange, whose bodies are shown once the reader
+    asks for them; the audit log records this."""
+
+    newest: ExchangeAnswer
+    whole: WholeExchangeAnswer | None
 
 
 @router.get("/calls/{action_id}", response_class=Response)
-async def call(api: CurrentApi, action_id: ActionId) -> Response:
-    return await shell_page(api, "call.html", "/activity", await call_context(api, action_id))
+async def call(
+    api: CurrentApi,
+    action_id: ActionId,
+    captured: Annotated[bool, Query(description="With the bodies of the newest captured exchange.")] = False,
+) -> Response:
+    context = await call_context(api, action_id, with_bodies=captured)
+    return await shell_page(api, "call.html", "/activity", context)
 
 
-async def call_context(api: Api, action_id: str) -> dict[str, object]:
+async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -> dict[str, object]:
     """Returns the context of call_article.html."""
     answer = await api.call(get, action_id, api.request, api.principal, api.dependencies, expand="all")
     params, http = answer.request.params, answer.request.http
     may_write_policies = api.may(Scope.POLICIES_WRITE)
+    captured = await _captured(api, action_id, with_bodies=with_bodies)
+    whole = None if captured is None else captured.whole
     return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
-        "timeline": timeline_of(answer),
+        "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),
         "advice": advice_of(answer, may_write_policies=may_write_policies),
-        "curl": curl_of(http),
+        "curl": curl_of(http, params) if whole is None else curl_command(_as_document(whole)),
+        "has_body": whole is not None or json_body_of(http, params) is not None,
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
-        "is_captured": await _is_captured(api, action_id),
+        "captured": captured,
+        "is_ended": answer.status in _ENDED,
         "may_audit": api.may(Scope.AUDIT_READ),
         "is_policy_denial": answer.status == "denied" and not answer.approval_id,
         "may_break_glass": api.may(Scope.BREAK_GLASS),
@@ -71,40 +90,49 @@ async def call_context(api: Api, action_id: str) -> dict[str, object]:
     }
 
 
-async def _is_captured(api: Api, action_id: str) -> bool:
-    """Whether there is an exchange to export."""
+async def _names(api: Api, steps: Sequence[TimelineStepAnswer]) -> dict[str, str]:
+    """Of the people and agents of a timeline, by id."""
+    actors = [one.actor.id for one in steps if one.actor is not None]
+    return await names_of(api, [*actors, *(name for one in steps for name in one.assignees)])
+
+
+async def _captured(api: Api, action_id: str, *, with_bodies: bool) -> CapturedCall | None:
+    """None: nothing was captured, or the reader may not see it."""
     if not api.may(Scope.AUDIT_READ):
-        return False
-    one = ListRequest(1)
-    wanted = WantedTraffic(TrafficFilter(action_id=action_id), None)
-    asker = asker_of(api.request, api.principal)
-    return bool((await api.call(list_traffic, one, wanted, api.principal, api.dependencies, asker)).data)
+        return None
+    wanted, asker = WantedTraffic(TrafficFilter(action_id=action_id), None), asker_of(api.request, api.principal)
+    found = await api.call(list_traffic, ListRequest(1), wanted, api.principal, api.dependencies, asker)
+    if not found.data:
+        return None
+    newest = found.data[0]
+    if not with_bodies or newest.erased_at is not None:
+        return CapturedCall(newest, None)
+    return CapturedCall(newest, await api.call(get_exchange, newest.id, api.principal, api.dependencies, asker))
+
+
+def _as_document(whole: WholeExchangeAnswer) -> dict[str, object]:
+    """The members of a captured exchange that make a curl command."""
+    path, _, query = (whole.target or "/").partition("?")
+    return {
+        "request": {
+            "method": whole.method,
+            "scheme": whole.scheme,
+            "host": whole.host,
+            "port": whole.port,
+            "path": path,
+            "query": query,
+            "headers": whole.request.headers,
+            "body": whole.request.body.text,
+            "size_bytes": whole.request.body.size_bytes,
+            "is_whole": whole.request.body.is_whole,
+        }
+    }
 
 
 async def _agent_name(api: Api, agent_id: str) -> str:
     if not api.may(Scope.ADMIN):
         return agent_id
     return (await api.call(get_agent, agent_id, api.principal, api.dependencies)).name
-
-
-def timeline_of(answer: ActionDetailAnswer) -> Sequence[Moment]:
-    """Returns the events of the call in chronological order."""
-    decided = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
-    kind, word = decided.get(answer.decision.decision, ("failed", answer.decision.decision))
-    found = [Moment(answer.created_at, f"Submitted. Decision: {word}", kind, answer.decision.reason)]
-    approval, execution = answer.approval, answer.execution
-    if approval is not None and approval.decided_at is not None:
-        was_approved = approval.status == "approved"
-        who = approval.approver or approval.approver_id or "timeout"
-        word = f"{'Approved' if was_approved else approval.status.capitalize()} by {who}"
-        found.append(Moment(approval.decided_at, word, "allowed" if was_approved else "denied", approval.comment))
-    if execution is not None:
-        if execution.started_at is not None:
-            found.append(Moment(execution.started_at, "Forwarded"))
-        if execution.completed_at is not None:
-            kind = "failed" if execution.error else "allowed"
-            found.append(Moment(execution.completed_at, f"Ended: {execution.status}", kind, execution.error))
-    return sorted(found, key=lambda one: one.at)
 
 
 def advice_of(answer: ActionDetailAnswer, *, may_write_policies: bool) -> str | None:
@@ -138,8 +166,15 @@ def _address_of(http: JsonObject) -> str:
     return f"{origin}{http.get('path')}" + (f"?{asked}" if asked else "")
 
 
-def curl_of(http: JsonObject | None) -> str | None:
-    """The request line and the covered headers as a curl command, without the body. Secrets are masked."""
+def json_body_of(http: JsonObject | None, params: JsonObject) -> JsonValue:
+    """The body that the record has of a call whose params are its request. None: it has none."""
+    body = params.get("body")
+    is_json = http is not None and http.get("body_kind") == "json"
+    return body if is_json and isinstance(body, dict | list) and body else None
+
+
+def curl_of(http: JsonObject | None, params: JsonObject) -> str | None:
+    """The request line, the covered headers and a JSON body as a curl command. Secrets are masked."""
     if http is None:
         return None
     headers = http.get("headers")
@@ -152,4 +187,7 @@ def curl_of(http: JsonObject | None) -> str | None:
     for name, value in (headers if isinstance(headers, dict) else {}).items():
         for one in value if isinstance(value, list) else [value]:
             words += ["-H", f"{name}: {one}"]
+    body = json_body_of(http, params)
+    if body is not None:
+        words += ["--data-raw", json.dumps(body, ensure_ascii=False)]
     return shlex.join(words)

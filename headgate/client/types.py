@@ -73,6 +73,7 @@ class ActionDetailAnswer(TypedDict):
     policies: NotRequired[list[PolicySayAnswer] | None]
     request: RequestAnswer
     status: str
+    timeline: NotRequired[list[TimelineStepAnswer] | None]
     tool: str
     updated_at: str
 
@@ -3372,9 +3373,29 @@ class TestResultAnswer(TypedDict):
     time_ms: float
 
 
+class TimelineActorAnswer(TypedDict):
+    id: str
+    name: str | None
+    type: str
+
+
 class TimelineAnswer(TypedDict):
     data: list[MomentAnswer]
     pagination: UncountedPagination
+
+
+class TimelineStepAnswer(TypedDict):
+    """One step of the action, of the same name as its audit event."""
+
+    actor: TimelineActorAnswer | None
+    assignees: list[str]
+    at: str
+    attempt: int | None
+    changed: list[str]
+    decision: str | None
+    event: str
+    reason: str | None
+    times: int
 
 
 class ToolCountsAnswer(TypedDict):

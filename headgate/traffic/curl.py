@@ -7,9 +7,9 @@ pasted or shown acts on the terminal.
 
 import re
 import shlex
+from collections.abc import Mapping
 from typing import Any, Final
 
-from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.secrets import MASK
 
 # What curl makes itself, or what belongs to the connection that it was sent on.
@@ -20,7 +20,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u20
 _NAME: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
-def curl_command(document: JsonObject) -> str:
+def curl_command(document: Mapping[str, Any]) -> str:
     """Of the document of an exchange; a body of which only the beginning was kept is sent so, and a comment says it."""
     request: Any = document["request"]
     target = request["path"] + (f"?{request['query']}" if request["query"] else "")

@@ -21,7 +21,7 @@ def test_what_a_destination_answers_is_shown_whole_in_boxes(open_window: OpenWin
     for hostile in HOSTILE[:4]:
         assert _boxed(hostile) in text
     # A field of HTTP is bytes: the three of U+202E, one of which is a control character.
-    assert "U+0080" in shown.locator('section[aria-labelledby="h-response"] dl').inner_text()
+    assert "U+0080" in shown.locator('section[aria-labelledby="h-captured-response"] dl').inner_text()
 
 
 def test_what_a_ticket_says_is_shown_whole_in_boxes(open_window: OpenWindow, world: World) -> None:

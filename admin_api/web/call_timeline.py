@@ -1,0 +1,88 @@
+"""The timeline of one call in words."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from admin_api.actions.timeline import TimelineStepAnswer
+
+_DECIDED: Final = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
+_KINDS: Final = {
+    "approval.approved": "allowed",
+    "approval.denied": "denied",
+    "approval.expired": "denied",
+    "action.cancelled": "denied",
+    "execution.completed": "allowed",
+    "execution.failed": "failed",
+    "execution.rescheduled": "failed",
+    "response.withheld": "denied",
+}
+_WORDS: Final = {
+    "action.submitted": "Submitted",
+    "approval.requested": "Approval requested",
+    "approval.approved": "Approved",
+    "approval.denied": "Denied",
+    "approval.expired": "Approval request expired",
+    "approval.superseded": "Approval request superseded by a stricter one",
+    "approval.reassigned": "Reassigned",
+    "approval.escalated": "Escalated",
+    "approval.reminded": "Approvers reminded",
+    "approval.edited": "Params edited",
+    "action.retried": "Sent again while it waits",
+    "action.cancelled": "Withdrawn",
+    "grant.used": "Let through by a grant",
+    "break_glass.used": "Let through by break-glass",
+    "execution.rescheduled": "Attempt failed, to be repeated",
+    "execution.retried": "Retry requested",
+    "execution.completed": "Completed",
+    "execution.failed": "Failed",
+    "response.withheld": "Response withheld",
+}
+_VOTES: Final = {"approve": "Vote to approve", "deny": "Vote to deny"}
+_SHOWN_NAMES: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """``kind`` is one of the four meanings, or empty."""
+
+    at: datetime
+    text: str
+    kind: str = ""
+    note: str | None = None
+
+
+def moments_of(steps: Sequence[TimelineStepAnswer], names: Mapping[str, str]) -> list[Moment]:
+    """``names``: of people and agents, by id. What Headgate does by itself names nobody."""
+    moments = []
+    was_decided = False
+    for step in steps:
+        kind, words = _KINDS.get(step.event, ""), _WORDS.get(step.event, "")
+        if step.event == "decision.made":
+            kind, verdict = _DECIDED.get(step.decision or "", ("failed", step.decision or "unknown"))
+            words, was_decided = f"{'Decided again' if was_decided else 'Decision'}: {verdict}", True
+        elif step.event == "approval.voted":
+            words = _VOTES.get(step.decision or "", "Vote")
+        elif step.event == "execution.started":
+            words = "Forwarded" if step.attempt == 1 else f"Forwarded, attempt {step.attempt}"
+        moments.append(Moment(step.at, words + _details(step, names), kind, step.reason))
+    return moments
+
+
+def _details(step: TimelineStepAnswer, names: Mapping[str, str]) -> str:
+    found = ""
+    if step.actor is not None and step.actor.type != "system":
+        found += f" by {names.get(step.actor.id) or step.actor.name or step.actor.id}"
+    if step.assignees:
+        found += f" to {_listed([names.get(one, one) for one in step.assignees])}"
+    if step.changed:
+        found += f": {_listed(step.changed)}"
+    if step.times > 1:
+        found += f", {step.times} times"
+    return found
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _SHOWN_NAMES
+    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
