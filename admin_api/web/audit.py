@@ -1,5 +1,6 @@
 """/audit: lists the events of the log, shows one event with its proof, and verifies the log against its checkpoints."""
 
+from datetime import UTC, datetime
 from typing import Final
 
 from fastapi import APIRouter
@@ -40,11 +41,18 @@ async def events(request: Request, api: CurrentApi, wanted: CurrentList, asked: 
         "events": found.data,
         "next_cursor": found.pagination.next_cursor,
         "given": asked.given,
+        "from_time": _local(asked.wanted.start),
+        "to_time": _local(asked.wanted.end),
         "types": [("", "any event")] + [(one.value, one.value) for one in EventType],
         "decisions": [("", "any decision")] + [(one.value, one.value.replace("_", " ")) for one in Verdict],
         "risks": [("", "any risk")] + [(one.value, one.value) for one in RiskLevel],
     }
     return await shell_page(api, "audit.html", _PATH, context)
+
+
+def _local(at: datetime | None) -> str:
+    """The value of a field for a date and a time, in UTC. The API reads a time without an offset as UTC."""
+    return "" if at is None else at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 @router.get("/audit/checkpoints", response_class=Response)

@@ -21,7 +21,7 @@ _OF_ACTION: Final = {
 
 
 def conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str, object]]:
-    """On ``audit_events e``, with their values; what is searched for in the text is not among them."""
+    """On ``audit_events e``, with their values; those that events are looked through for: ``search_conditions``."""
     parts: list[sql.Composable] = [sql.SQL("e.org_id = %(org)s")]
     values: dict[str, object] = {"org": org_id}
     for name, value, condition in (
@@ -30,6 +30,7 @@ def conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str
         ("event_type", wanted.event_type, "e.event_type = %(event_type)s"),
         ("action_id", wanted.action_id, "e.action_id = %(action_id)s"),
         ("agent_id", wanted.agent_id, "e.agent_id = %(agent_id)s"),
+        ("seq", wanted.seq, "e.seq = %(seq)s"),
     ):
         if value is not None:
             parts.append(sql.SQL(condition))
@@ -49,6 +50,24 @@ def conditions(org_id: str, wanted: EventFilter) -> tuple[sql.Composed, dict[str
             ).format(sql.SQL(" AND ").join(sql.SQL(_OF_ACTION[name]) for name in of_action))
         )
     return sql.SQL(" AND ").join(parts), values
+
+
+# The actor comes first in a payload. Within a JSON string the quotes of its end would be escaped.
+_OF_SEARCH: Final = {
+    "text": "e.payload ILIKE %(text)s",
+    "actor": """split_part(e.payload, ',"data":', 1) ILIKE %(actor)s""",
+    "hash": "EXISTS (SELECT FROM audit_chain c WHERE c.org_id = e.org_id AND c.seq = e.seq AND c.hash = %(hash)s)",
+}
+
+
+def search_conditions(wanted: EventFilter) -> tuple[sql.Composed, dict[str, object]]:
+    """What events are looked through for, on ``audit_events e``, with values."""
+    values: dict[str, object] = {
+        name: searched(value) if isinstance(value, str) else value
+        for name in _OF_SEARCH
+        if (value := getattr(wanted, name)) is not None
+    }
+    return sql.SQL(" AND ").join(sql.SQL(_OF_SEARCH[name]) for name in values), values
 
 
 def facets_of(wanted: EventFilter) -> dict[str, list[str]]:

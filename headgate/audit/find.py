@@ -14,7 +14,7 @@ from psycopg import sql
 
 from headgate.audit.block_store import BlocksWanted, count_before, indexed_blocks, masks_before, within_time
 from headgate.audit.blocks import BLOCK_EVENTS, BlockMask, before, block_of, newest_first
-from headgate.audit.event_rows import conditions, facets_of, searched
+from headgate.audit.event_rows import conditions, facets_of, search_conditions
 from headgate.audit.feed_store import newest_seq
 from headgate.audit.model import EventFilter
 from headgate.db import bounded_count
@@ -25,7 +25,7 @@ _MOST_PAGE_BLOCKS: Final = 2048
 _MOST_UNINDEXED: Final = 5_000
 _COUNT_BLOCKS: Final = (64, 1024, 16384)
 SEARCHED_EVENTS: Final = 2_000
-"""How many events one page of a search in the text looks through."""
+"""How many events one page of a search looks through."""
 
 
 @dataclass(slots=True)
@@ -67,20 +67,19 @@ class Finder:
             return bounded_count.BoundedCount(most, is_minimum=True)
         return bounded_count.BoundedCount(total, is_minimum=False)
 
-    async def containing(self, candidates: list[int], text: str) -> list[int]:
-        """Which of these, newest first, hold the text."""
+    async def searched(self, candidates: list[int]) -> list[int]:
+        """Which of these, newest first, are what the filter looks through events for."""
         if not candidates:
             return []
         newest, oldest = candidates[0], candidates[-1]
-        values: list[object] = [self.org_id, oldest, newest, searched(text)]
-        query = (
-            "SELECT e.seq FROM audit_events e WHERE e.org_id = %s AND e.seq BETWEEN %s AND %s AND e.payload ILIKE %s"
-            " ORDER BY e.seq DESC"
-        )
-        if newest - oldest + 1 != len(candidates):
-            query = query.replace(" ORDER", " AND e.seq = ANY (%s) ORDER")
-            values.append(candidates)
-        cursor = await self.connection.execute(query, values)
+        condition, values = search_conditions(self.wanted)
+        values |= {"org": self.org_id, "oldest": oldest, "newest": newest, "candidates": candidates}
+        is_gapless = newest - oldest + 1 == len(candidates)
+        query = sql.SQL(
+            "SELECT e.seq FROM audit_events e WHERE e.org_id = %(org)s AND e.seq BETWEEN %(oldest)s AND %(newest)s"
+            " AND {} {} ORDER BY e.seq DESC"
+        ).format(condition, sql.SQL("" if is_gapless else "AND e.seq = ANY (%(candidates)s)"))
+        cursor = await self.connection.execute(query, values, prepare=False)
         return [row["seq"] for row in await cursor.fetchall()]
 
     async def _indexed(self, limit: int, skipped: int, before_seq: int | None) -> list[int]:
@@ -170,6 +169,6 @@ class Finder:
 
 
 async def finder(connection: Connection, org_id: str, wanted: EventFilter) -> Finder:
-    has_own_index = wanted.action_id is not None or wanted.without_action
+    has_own_index = wanted.action_id is not None or wanted.without_action or wanted.seq is not None
     blocks = 0 if has_own_index else await indexed_blocks(connection, org_id)
     return Finder(connection, org_id, wanted, blocks, await newest_seq(connection, org_id))

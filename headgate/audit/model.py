@@ -234,7 +234,9 @@ class SealedEvent:
 class EventFilter:
     """What to list; None means any. ``start`` and ``end`` bound ``created_at``, both inclusive. ``without_action``:
     only what happened outside of actions. ``risk_level``, ``tool``, ``operation`` and ``decision`` are those of the
-    event's action; ``agents``: any of these; ``text`` is searched for in the actor and the data, in either case."""
+    event's action; ``agents``: any of these; ``seq``: the number in the chain. ``text`` is searched for in the actor
+    and the data, ``actor`` in the actor only, in either case; ``hash`` is the event's own, 32 bytes. These three have
+    no index: events are looked through."""
 
     start: datetime | None = None
     end: datetime | None = None
@@ -248,6 +250,14 @@ class EventFilter:
     agents: tuple[str, ...] | None = None
     text: str | None = None
     without_action: bool = False
+    seq: int | None = None
+    actor: str | None = None
+    hash: bytes | None = None
+
+    @property
+    def is_search(self) -> bool:
+        """Whether events must be looked through."""
+        return self.text is not None or self.actor is not None or self.hash is not None
 
     def of_agents(self, agents: Iterable[str]) -> "EventFilter":
         """Those of it that are of one of these agents."""

@@ -96,13 +96,13 @@ async def list_events(
 ) -> EventPage:
     """Newest first. ``cursor`` continues after a page's last event, whatever was sealed since.
 
-    Of a search in the text a page looks through ``SEARCHED_EVENTS`` that the rest of the filter leaves: it may hold
-    fewer than ``limit``, its total is what it found, and its cursor continues the search.
+    Of a search (``EventFilter.is_search``) a page looks through ``SEARCHED_EVENTS`` that the rest of the filter leaves:
+    it may hold fewer than ``limit``, its total is what it found, and its cursor continues the search.
     """
     before = None if cursor is None else _seq_of(cursor)
     find = await finder(connection, org_id, wanted)
-    if wanted.text is not None:
-        return await _search(find, wanted.text, limit, offset, before)
+    if wanted.is_search:
+        return await _search(find, limit, offset, before)
     seqs = await find.seqs(limit, offset, before)
     total, is_minimum = Shown(len(seqs), limit, offset, cursor).total or await find.count(exact=exact_total)
     return EventPage(
@@ -113,9 +113,9 @@ async def list_events(
     )
 
 
-async def _search(find: Finder, text: str, limit: int, offset: int, before: int | None) -> EventPage:
+async def _search(find: Finder, limit: int, offset: int, before: int | None) -> EventPage:
     candidates = await find.seqs(SEARCHED_EVENTS, 0, before)
-    found = await find.containing(candidates, text)
+    found = await find.searched(candidates)
     shown = found[offset : offset + limit]
     is_more = len(candidates) == SEARCHED_EVENTS
     if len(found) > offset + limit:
@@ -135,9 +135,9 @@ async def events_before(
 ) -> tuple[list[SealedEvent], int | None]:
     """A stretch of a walk through all of them, newest first, and where it goes on; None: it is over."""
     find = await finder(connection, org_id, wanted)
-    if wanted.text is not None:
+    if wanted.is_search:
         candidates = await find.seqs(SEARCHED_EVENTS, 0, before)
-        found = (await find.containing(candidates, wanted.text))[:limit]
+        found = (await find.searched(candidates))[:limit]
         is_over = len(found) < limit and len(candidates) < SEARCHED_EVENTS
         going_on = found[-1] if len(found) == limit else candidates[-1] if candidates else None
         return await load_events(connection, org_id, found), None if is_over else going_on

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _SEARCHED_PAGES: Final = 20
 """Below the rate limit of administrators' routes: 40,000 events at a time."""
+_SEARCHED: Final = ("search", "actor", "hash")
+"""Filters for which a page looks through a stretch of the log only."""
 _FILTERS: Final = (
     ("--from", "start_date", "Only events at or after this time (ISO 8601; a date means the whole day)."),
     ("--to", "end_date", "Only events up to this time."),
@@ -33,6 +35,10 @@ _FILTERS: Final = (
     ("--tool", "tool", "Only actions of this tool."),
     ("--operation", "operation", "Only actions of this operation."),
     ("--decision", "decision", "Only actions with this decision: allow, deny, require_approval."),
+    ("--approval", "approval_id", "Only events of the action of this approval."),
+    ("--number", "seq", "Only the event with this number in the chain."),
+    ("--hash", "hash", "Only the event with this hash."),
+    ("--actor", "actor", "Only events with this text in the actor: name, email address, id (case-insensitive)."),
     ("--search", "search", "Only events with this text in the actor or the data (case-insensitive)."),
 )
 
@@ -57,7 +63,8 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
     if as_json:
         show_json(answer)
         return
-    if filters["search"] is not None:
+    is_search = any(filters[name] is not None for name in _SEARCHED)
+    if is_search:
         answer = _searched(client, filters, limit, answer)
     pagination = answer["pagination"]
     if answer["data"]:
@@ -80,7 +87,7 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
     for one in answer["data"]:
         if one["problem"] is not None:
             click.echo(f"{safe(one['id'])} differs from the sealed event: {safe(one['problem'])}", err=True)
-    if filters["search"] is None:
+    if not is_search:
         more = "or more " if pagination.get("total_is_minimum") else ""
         click.echo(f"{pagination['total']} {more}found", err=True)
     else:

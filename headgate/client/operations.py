@@ -428,6 +428,8 @@ def list_audit_events(
     cursor: str | None = None,
     pagesize: int | None = None,
     search: str | None = None,
+    actor: str | None = None,
+    hash: str | None = None,
     start_date: str | None = None,
     end_date: str | None = None,
     event_type: str | None = None,
@@ -438,6 +440,8 @@ def list_audit_events(
     tool: str | None = None,
     operation: str | None = None,
     decision: str | None = None,
+    approval_id: str | None = None,
+    seq: int | None = None,
 ) -> Call[EventPages]:
     """Lists audit events, newest first. ``GET /admin/audit``"""
     return Call(
@@ -450,6 +454,8 @@ def list_audit_events(
             "cursor": cursor,
             "pageSize": pagesize,
             "search": search,
+            "actor": actor,
+            "hash": hash,
             "start_date": start_date,
             "end_date": end_date,
             "event_type": event_type,
@@ -460,6 +466,8 @@ def list_audit_events(
             "tool": tool,
             "operation": operation,
             "decision": decision,
+            "approval_id": approval_id,
+            "seq": seq,
         },
     )
 
@@ -495,6 +503,10 @@ def get_audit_export(
     operation: str | None = None,
     decision: str | None = None,
     search: str | None = None,
+    actor: str | None = None,
+    approval_id: str | None = None,
+    seq: int | None = None,
+    hash: str | None = None,
 ) -> Call[bytes]:
     """Exports audit events, newest first. ``GET /admin/audit/export``"""
     return Call(
@@ -513,6 +525,10 @@ def get_audit_export(
             "operation": operation,
             "decision": decision,
             "search": search,
+            "actor": actor,
+            "approval_id": approval_id,
+            "seq": seq,
+            "hash": hash,
         },
         reads="bytes",
     )

@@ -142,6 +142,40 @@ async def test_a_search_within_a_filter(api_database: Database, filled: str) -> 
     assert elsewhere.events == []
 
 
+async def test_an_event_by_its_number(api_database: Database, filled: str) -> None:
+    async with api_database.transaction(filled) as connection:
+        for number in (1, _RARE + 1, _EVENTS):
+            page = await list_events(connection, filled, EventFilter(seq=number))
+            assert [(one.seq, page.total) for one in page.events] == [(number, 1)]
+        assert (await list_events(connection, filled, EventFilter(seq=_RARE + 1, agent_id="agt_rare"))).total == 1
+        for other in (EventFilter(seq=_EVENTS + 1), EventFilter(seq=10**18 - 1), EventFilter(seq=1, event_type="x.y")):
+            assert (await list_events(connection, filled, other)).events == []
+
+
+async def test_a_search_by_hash_and_by_actor(
+    api_database: Database, filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the actor only: each event's data says ``plain`` or ``Straße``, and each event's actor is Headgate."""
+    monkeypatch.setattr("headgate.audit.store.SEARCHED_EVENTS", 500)
+    async with api_database.transaction(filled) as connection:
+        rare = (await list_events(connection, filled, EventFilter(agent_id="agt_rare"))).events[0]
+        for wanted, expected in (
+            (EventFilter(hash=rare.hash), [rare.seq]),
+            (EventFilter(hash=rare.hash, actor="HEADGATE"), [rare.seq]),
+            (EventFilter(hash=rare.hash, actor="plain"), []),
+            (EventFilter(hash=b"\0" * 32), []),
+            (EventFilter(actor="Straße"), []),
+        ):
+            found, cursor, pages = [], None, 0
+            while pages == 0 or cursor is not None:
+                page = await list_events(connection, filled, wanted, limit=5, cursor=cursor)
+                found += [event.seq for event in page.events]
+                cursor, pages = page.next_cursor, pages + 1
+            assert found == expected
+            assert pages >= _EVENTS // 500
+        assert len((await list_events(connection, filled, EventFilter(actor="headgate"), limit=5)).events) == 5
+
+
 async def test_indexing_again_changes_nothing(api_database: Database, worker_database: Database, filled: str) -> None:
     assert await index_due(worker_database) == 0
     async with api_database.transaction(filled) as connection:

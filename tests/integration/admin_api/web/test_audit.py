@@ -112,3 +112,48 @@ async def test_one_verification_at_a_time_and_one_that_lost_its_process(gate, su
     found = (await person.get(path)).json()
     assert (found["state"], found["result"]["valid"], found["verified"]) == ("finished", True, found["events"])
     assert (await gate.as_agent.get(path)).status_code in (401, 403)
+
+
+async def test_events_by_actor_approval_number_hash_and_time(gate, new_gate) -> None:
+    action_id = await _called(gate)
+    await _called(gate)
+    held = (await gate.person().get(f"/v1/actions/{action_id}")).json()["approval_id"]
+    await gate.person("ann", Role.APPROVER).post(f"/v1/approvals/{held}/deny", json={"reason": "no"})
+    otto = gate.person("otto", Role.AUDITOR)
+
+    async def found(**query: object) -> list[dict]:
+        answer = await otto.get("/admin/audit", params=query)
+        assert answer.status_code == 200, answer.text
+        page = await otto.get("/audit", params=query)
+        assert _rows(page.text) == [one["id"] for one in answer.json()["data"]]
+        return answer.json()["data"]
+
+    assert {one["action_id"] for one in await found(approval_id=held)} == {action_id}
+    assert await found(approval_id=held, action_id=new_id(IdPrefix.ACTION)) == []
+    assert await found(approval_id=new_id(IdPrefix.APPROVAL)) == []
+    [denied] = await found(approval_id=held, actor="ANN@example")
+    assert denied["event_type"] == "approval.denied"
+    assert await found(actor="nobody.of.this.name") == []
+    assert await found(seq=denied["seq"]) == [denied]
+    assert await found(hash=denied["hash"]) == await found(hash=denied["hash"].removeprefix("sha256:")) == [denied]
+    at = denied["created_at"]
+    assert denied in await found(start_date=at, end_date=at)
+    assert denied not in await found(start_date="2026-01-01T00:00", end_date="2026-01-01T12:30")
+
+    shown = (await otto.get("/audit?start_date=2026-11-24T08:15&end_date=2026-11-25&actor=ann")).text
+    assert 'name="start_date" value="2026-11-24T08:15"' in shown
+    assert 'name="end_date" value="2026-11-25T23:59"' in shown
+    assert 'name="actor" value="ann"' in shown
+
+    stranger = (await new_gate()).person("otto", Role.AUDITOR)
+    for query in ({"approval_id": held}, {"hash": denied["hash"]}, {"actor": "ann@example.com"}):
+        assert (await stranger.get("/admin/audit", params=query)).json()["data"] == [], query
+    assert denied not in (await stranger.get("/admin/audit", params={"seq": denied["seq"]})).json()["data"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["seq=0", "seq=x", "hash=abc", "actor=ab", "approval_id=apr_1", "actor=ann&total=exact", "offset=1&actor=ann"],
+)
+async def test_a_filter_that_is_none_is_refused(gate, query: str) -> None:
+    assert (await gate.person().get(f"/admin/audit?{query}")).status_code in (400, 404)
