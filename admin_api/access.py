@@ -298,6 +298,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/v1/actions/search"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/events"): _agents(Scope.ACTIONS_READ),
         ("GET", "/admin/overview"): _administrators(Scope.ACTIONS_READ),
+        ("GET", "/admin/overview/health"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/admin/actions/values"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
         ("POST", "/v1/approvals/{}/grant"): _agents(Scope.APPROVALS_WRITE),

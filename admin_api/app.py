@@ -65,6 +65,7 @@ from admin_api.notifications.routes import router as notifications
 from admin_api.notifications.settings_routes import router as notification_settings
 from admin_api.organizations.own_routes import router as own_members
 from admin_api.organizations.routes import router as organizations
+from admin_api.overview.health_routes import router as overview_health
 from admin_api.overview.routes import router as overview
 from admin_api.passkeys.routes import router as passkeys
 from admin_api.policies.change_set_routes import router as policy_changes
@@ -113,6 +114,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_search,
     action_events,
     overview,
+    overview_health,
     action_values,
     actions,
     action_outcomes,

@@ -34,10 +34,16 @@ class ToolCountsAnswer(CountsAnswer):
     operation: str
 
 
+class DeniedForAnswer(BaseModel):
+    reason: str = Field(description="The first 200 characters.")
+    calls: int
+
+
 class DeniedByAnswer(BaseModel):
     policy_id: str | None = Field(description="Null: no policy allowed the calls.")
     name: str | None
     calls: int
+    reasons: list[DeniedForAnswer] = Field(description="The three most frequent.")
 
 
 class OverviewHoldsAnswer(BaseModel):
@@ -80,7 +86,15 @@ def overview_answer(found: Overview, agents: Mapping[str, str], policies: Mappin
             for (tool, operation), counts in found.tools.items()
         ],
         denied_by=[
-            DeniedByAnswer(policy_id=policy_id or None, name=policies.get(policy_id), calls=calls)
+            DeniedByAnswer(
+                policy_id=policy_id or None,
+                name=policies.get(policy_id),
+                calls=calls,
+                reasons=[
+                    DeniedForAnswer(reason=reason, calls=number)
+                    for reason, number in found.denied_for.get(policy_id, {}).items()
+                ],
+            )
             for policy_id, calls in found.denied_by.items()
         ],
     )

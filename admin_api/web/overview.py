@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from admin_api.health.part_routes import db_stats, platform_stats, redis
 from admin_api.health.routes import health, program_version
+from admin_api.overview.health_routes import get_health
 from admin_api.overview.routes import Period
 from admin_api.overview.routes import get as get_overview
 from admin_api.root.routes import ca_certificate
@@ -37,6 +38,7 @@ async def overview(api: CurrentApi, period: Annotated[Period, Query(alias="range
         "parts_of_it": {
             name: json.loads(bytes((await api.call(route, api.request)).body)) for name, route in _PARTS.items()
         },
+        "work": await api.call(get_health, api.principal, api.dependencies),
         "ca_ends_at": await _ca_ends_at(api),
     }
     return await shell_page(api, "overview.html", "/overview", context)

@@ -25,9 +25,12 @@ class RunningExecution:
     agent_id: str
 
 
-async def beat_instance(connection: Connection, instance_id: str, kind: str, oldest: datetime | None) -> None:
-    """A heartbeat of a process; ``oldest``: since when its oldest execution has been running."""
-    await connection.execute("SELECT beat_instance(%s, %s, %s)", [instance_id, kind, oldest])
+async def beat_instance(
+    connection: Connection, instance_id: str, kind: str, version: str, oldest: datetime | None
+) -> None:
+    """A heartbeat of a process; ``version``: of its program; ``oldest``: since when its oldest execution has been
+    running."""
+    await connection.execute("SELECT beat_instance(%s, %s, %s, %s)", [instance_id, kind, version, oldest])
 
 
 async def end_instance(connection: Connection, instance_id: str) -> None:

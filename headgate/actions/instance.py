@@ -14,6 +14,7 @@ from headgate.actions.execution_store import beat_instance, end_instance
 from headgate.db.database import Database
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.program import PROGRAM_VERSION
 
 HEARTBEAT_SECONDS: Final = 2.0
 _HEARD_SECONDS: Final = 4 * HEARTBEAT_SECONDS
@@ -47,7 +48,7 @@ class Instance:
         """One heartbeat. Raises UnavailableError."""
         oldest = next(iter(self._in_flight.values()), None)
         async with self._database.across_organizations() as connection:
-            await beat_instance(connection, self.instance_id, self._kind, oldest)
+            await beat_instance(connection, self.instance_id, self._kind, PROGRAM_VERSION, oldest)
         self._beaten_at = time.monotonic()
 
     async def keep_beating(self) -> None:

@@ -15,6 +15,7 @@ from headgate.kernel.ids import IdPrefix, earliest_id
 LOOKED_AT_MAX: Final = 20_000
 APPROVALS_MAX: Final = 5_000
 _LISTED_MAX: Final = 8
+_REASONS_MAX: Final = 3
 
 # As in agent_figures: with an approval it was require_approval; without one only a deny makes it denied.
 _CALLS: Final = """
@@ -23,23 +24,31 @@ _CALLS: Final = """
                CASE WHEN n.approval_id IS NOT NULL THEN 'require_approval' WHEN n.status = 'denied' THEN 'deny'
                     ELSE 'allow' END AS decision,
                CASE WHEN n.approval_id IS NULL AND n.status = 'denied'
-                    THEN coalesce(n.decision::json ->> 'policy_id', '') END AS denied_by
+                    THEN coalesce(n.decision::json ->> 'policy_id', '') END AS denied_by,
+               CASE WHEN n.approval_id IS NULL AND n.status = 'denied'
+                    THEN left(coalesce(n.decision::json ->> 'reason', ''), 200) END AS denied_for
         FROM unnest(%(floors)s::text[], %(ceilings)s::text[]) WITH ORDINALITY AS b (floor, ceiling, step)
         CROSS JOIN LATERAL (
             SELECT a.agent_id, a.tool, a.operation, a.status, a.approval_id, a.decision FROM actions a
             WHERE a.org_id = %(org)s AND a.action_id >= b.floor AND a.action_id < b.ceiling
             ORDER BY a.action_id DESC LIMIT %(most)s
         ) n
+    ),
+    counted AS (
+        SELECT grouping(step) = 0 AS is_step, grouping(agent_id) = 0 AS is_agent, grouping(tool) = 0 AS is_tool,
+               grouping(denied_for) = 0 AS is_reason, step, agent_id, tool, operation, denied_by, denied_for,
+               row_number() OVER (PARTITION BY grouping(denied_for), denied_by
+                                  ORDER BY count(*) DESC, denied_for) AS place,
+               count(*) AS calls,
+               count(*) FILTER (WHERE decision = 'allow') AS allowed,
+               count(*) FILTER (WHERE decision = 'require_approval') AS held,
+               count(*) FILTER (WHERE decision = 'deny') AS denied,
+               count(*) FILTER (WHERE status = 'failed') AS failed
+        FROM looked_at
+        GROUP BY GROUPING SETS ((step), (agent_id), (tool, operation), (denied_by), (denied_by, denied_for))
     )
-    SELECT grouping(step) = 0 AS is_step, grouping(agent_id) = 0 AS is_agent, grouping(tool) = 0 AS is_tool,
-           step, agent_id, tool, operation, denied_by, count(*) AS calls,
-           count(*) FILTER (WHERE decision = 'allow') AS allowed,
-           count(*) FILTER (WHERE decision = 'require_approval') AS held,
-           count(*) FILTER (WHERE decision = 'deny') AS denied,
-           count(*) FILTER (WHERE status = 'failed') AS failed
-    FROM looked_at
-    GROUP BY GROUPING SETS ((step), (agent_id), (tool, operation), (denied_by))
-    ORDER BY calls DESC, step, agent_id, tool, operation, denied_by
+    SELECT * FROM counted WHERE NOT is_reason OR (denied_by IS NOT NULL AND place <= %(reasons)s)
+    ORDER BY calls DESC, step, agent_id, tool, operation, denied_by, denied_for
 """
 _APPROVALS: Final = """
     SELECT count(*) FILTER (WHERE n.status = 'pending' AND n.expires_at > clock_timestamp()) AS open,
@@ -90,7 +99,8 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """``denied_by``: denials by policy; the empty name: no policy allowed the call."""
+    """``denied_by``: denials by policy; the empty name: no policy allowed the call. ``denied_for``: the three most
+    frequent reasons of each, up to 200 characters."""
 
     since: datetime
     until: datetime
@@ -99,6 +109,7 @@ class Overview:
     agents: Mapping[str, Counts] = field(default_factory=dict)
     tools: Mapping[tuple[str, str], Counts] = field(default_factory=dict)
     denied_by: Mapping[str, int] = field(default_factory=dict)
+    denied_for: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     @property
     def total(self) -> Counts:
@@ -117,7 +128,7 @@ async def overview(connection: Connection, org_id: str, *, until: datetime, step
     await connection.execute(
         "SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)"
     )
-    values = {"org": org_id, "floors": ids[:-1], "ceilings": ids[1:], "most": most}
+    values = {"org": org_id, "floors": ids[:-1], "ceilings": ids[1:], "most": most, "reasons": _REASONS_MAX}
     rows = await (await connection.execute(_CALLS, values)).fetchall()
     counted = {"org": org_id, "floor": earliest_id(IdPrefix.APPROVAL, starts[0]), "most": APPROVALS_MAX}
     held = await (await connection.execute(_APPROVALS, counted)).fetchone()
@@ -125,6 +136,7 @@ async def overview(connection: Connection, org_id: str, *, until: datetime, step
     agents: dict[str, Counts] = {}
     tools: dict[tuple[str, str], Counts] = {}
     denied_by: dict[str, int] = {}
+    denied_for: dict[str, dict[str, int]] = {}
     for row in rows:
         counts = Counts(row["calls"], row["allowed"], row["held"], row["denied"], row["failed"])
         if row["is_step"]:
@@ -133,6 +145,8 @@ async def overview(connection: Connection, org_id: str, *, until: datetime, step
             agents[row["agent_id"]] = counts
         elif row["is_tool"]:
             tools[row["tool"], row["operation"]] = counts
+        elif row["is_reason"]:
+            denied_for.setdefault(row["denied_by"], {})[row["denied_for"]] = counts.calls
         elif row["denied_by"] is not None:
             denied_by[row["denied_by"]] = counts.calls
     found = [by_step.get(number, Counts()) for number in range(steps)]
@@ -144,4 +158,5 @@ async def overview(connection: Connection, org_id: str, *, until: datetime, step
         agents=dict(list(agents.items())[:_LISTED_MAX]),
         tools=dict(list(tools.items())[:_LISTED_MAX]),
         denied_by=dict(list(denied_by.items())[:_LISTED_MAX]),
+        denied_for=denied_for,
     )

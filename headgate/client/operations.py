@@ -157,6 +157,7 @@ if TYPE_CHECKING:
         OrganizationsAnswer,
         OutcomeBody,
         OverviewAnswer,
+        OverviewHealthAnswer,
         OwnAgentAnswer,
         PageActionAnswerCursorPagination,
         PageAgentAnswerCursorPagination,
@@ -979,6 +980,11 @@ def put_organization_private_destinations(id: str, body: PrivateDestinations) ->
 def get_overview(*, range: str | None = None) -> Call[OverviewAnswer]:
     """Gets figures of a period. ``GET /admin/overview``"""
     return Call("GET", "/admin/overview", parameters={"range": range})
+
+
+def get_overview_health() -> Call[OverviewHealthAnswer]:
+    """Get Health. ``GET /admin/overview/health``"""
+    return Call("GET", "/admin/overview/health")
 
 
 def list_policies(

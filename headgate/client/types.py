@@ -297,6 +297,11 @@ class BackgroundVerificationAnswer(TypedDict):
     verified: int
 
 
+class BacklogAnswer(TypedDict):
+    oldest_at: str | None
+    waiting: int
+
+
 class BreakerAnswer(TypedDict):
     kind: str
     name: str
@@ -860,6 +865,12 @@ class DeniedByAnswer(TypedDict):
     calls: int
     name: str | None
     policy_id: str | None
+    reasons: list[DeniedForAnswer]
+
+
+class DeniedForAnswer(TypedDict):
+    calls: int
+    reason: str
 
 
 class DenyRequest(TypedDict):
@@ -1237,6 +1248,15 @@ class ExecutionAnswer(TypedDict):
     result: HeadgateKernelCanonicalJsonJsonValueOutput
     started_at: str | None
     status: str
+
+
+class ExecutionBacklogAnswer(TypedDict):
+    """``waiting`` may run now, ``scheduled`` wait for their time."""
+
+    oldest_seconds: float
+    running: int
+    scheduled: int
+    waiting: int
 
 
 class ExecutionDetail(TypedDict):
@@ -2351,6 +2371,15 @@ class OverviewAnswer(TypedDict):
     until: str
 
 
+class OverviewHealthAnswer(TypedDict):
+    executions: ExecutionBacklogAnswer
+    integrations: BacklogAnswer
+    notifications: BacklogAnswer
+    processes: list[ReportedProcessAnswer]
+    siem: SiemBacklogAnswer
+    webhooks: BacklogAnswer
+
+
 class OverviewHoldsAnswer(TypedDict):
     """Counts over the newest 5,000 approval requests of the period. ``is_minimum``: there were more."""
 
@@ -2882,6 +2911,16 @@ type ReportStatus = Literal["queued", "running", "ready", "failed"]
 type ReportType = Literal["compliance", "activity", "approvals", "policy_changes", "access"]
 
 
+class ReportedProcessAnswer(TypedDict):
+    """``silent``: no heartbeat for 10 seconds."""
+
+    heartbeat_at: str
+    kind: str
+    started_at: str
+    state: Literal["running", "silent"]
+    version: str
+
+
 class RequestAnswer(TypedDict):
     """The requested action, with secrets masked."""
 
@@ -3090,6 +3129,14 @@ class ShadowAnswer(TypedDict):
 
 
 type Shape = Literal["camel"] | None
+
+
+class SiemBacklogAnswer(TypedDict):
+    """Over all enabled destinations of the SIEM export."""
+
+    behind: int
+    destinations: int
+    failing: int
 
 
 class SigningKeyAnswer(TypedDict):

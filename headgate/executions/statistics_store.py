@@ -92,27 +92,43 @@ class DestinationState:
     updated_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class WaitingExecutions:
+    """As in ``ExecutionStatistics``: the first 10,000 of each are counted. ``retryable``: failed, call still stored."""
+
+    queued: int
+    scheduled: int
+    oldest_queued_seconds: float
+    running: int
+    retryable: int
+
+
+async def waiting_executions(connection: Connection, org_id: str, agent_id: str | None = None) -> WaitingExecutions:
+    """Headgate's queue of an organization, or of one agent in it."""
+    values = {"org": org_id, "agent": agent_id, "most": EXACT_TOTAL_LIMIT}
+    await connection.execute(BY_INDEX)
+    row = await (await connection.execute(_WAITING, values, prepare=False)).fetchone()
+    if row is None:  # an aggregate always answers
+        raise NotFoundError("no statistics")
+    return WaitingExecutions(row["queued"], row["scheduled"], row["oldest"] or 0.0, row["running"], row["failed"])
+
+
 async def statistics(
     connection: Connection, org_id: str, *, window: timedelta, agent_id: str | None
 ) -> ExecutionStatistics:
     """Of Headgate's queue, and of all executions that ended within ``window``."""
     values: dict[str, object] = {"org": org_id, "agent": agent_id, "window": window, "sample": SAMPLE}
-    await connection.execute(BY_INDEX)
-    waiting = await (
-        await connection.execute(_WAITING, {**values, "most": EXACT_TOTAL_LIMIT}, prepare=False)
-    ).fetchone()
+    waiting = await waiting_executions(connection, org_id, agent_id)
     newest = _NEWEST if agent_id is None else _NEWEST_OF_AGENT
     ended = await (await connection.execute(sql.SQL(_ENDED).format(newest), values, prepare=False)).fetchall()
-    if waiting is None:  # an aggregate always answers
-        raise NotFoundError("no statistics")
     tools = [_tool(row) for row in ended if row["tool"] is not None][:_TOOLS_MAX]
     whole = next((row for row in ended if row["tool"] is None and row["ended"]), None)
     return ExecutionStatistics(
-        queued=waiting["queued"],
-        scheduled=waiting["scheduled"],
-        oldest_queued_seconds=waiting["oldest"] or 0.0,
-        running=waiting["running"],
-        retryable=waiting["failed"],
+        queued=waiting.queued,
+        scheduled=waiting.scheduled,
+        oldest_queued_seconds=waiting.oldest_queued_seconds,
+        running=waiting.running,
+        retryable=waiting.retryable,
         sampled=0 if whole is None else whole["ended"],
         sampled_seconds=window.total_seconds() if whole is None or not whole["is_cut"] else whole["since"],
         overall=None if whole is None else _tool(whole),

@@ -74,6 +74,7 @@ GRANT SELECT ON setting_versions TO headgate_worker;
 CREATE TABLE instances (
     instance_id                 text COLLATE "C" PRIMARY KEY,
     kind                        text NOT NULL,
+    version                     text NOT NULL, -- of the program
     started_at                  timestamptz NOT NULL DEFAULT clock_timestamp(),
     heartbeat_at                timestamptz NOT NULL DEFAULT clock_timestamp(),
     oldest_in_flight_started_at timestamptz -- null: no execution in flight

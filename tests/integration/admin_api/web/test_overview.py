@@ -9,6 +9,7 @@ import pytest
 
 from headgate.actions import overview
 from headgate.agents.scopes import Scope
+from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
 
@@ -116,3 +117,78 @@ async def test_another_organizations_calls_are_not_counted(gate, new_gate) -> No
     assert (await _figures(gate))["total"]["calls"] == 0
     lacking = await gate.key(Scope.AUDIT_READ)
     assert (await lacking.get("/admin/overview")).status_code == 403
+
+
+async def test_denials_have_their_reasons(gate) -> None:
+    await _called(gate, "wipe", 2)
+    [denied] = (await _figures(gate))["denied_by"]
+    assert denied["calls"] == 2
+    [why] = denied["reasons"]
+    assert (why["reason"], why["calls"]) == ("a policy denies this action", 2)
+    assert why["reason"] in (await gate.person().get("/overview")).text
+
+
+async def test_at_most_three_reasons_of_a_policy_and_none_runs(new_gate) -> None:
+    rego = 'package gate\n\ndeny contains concat(" ", ["<b>no</b>", input.operation]) if input.tool == "wipe"\n'
+    gate = await new_gate(rego)
+    for operation, times in (("one", 1), ("two", 2), ("three", 3), ("four", 4)):
+        for _ in range(times):
+            await gate.as_agent.post("/v1/actions", json={"tool": "wipe", "operation": operation, "params": {}})
+    [denied] = (await _figures(gate))["denied_by"]
+    assert [(one["reason"].split()[-1], one["calls"]) for one in denied["reasons"]] == [
+        ("four", 4), ("three", 3), ("two", 2),
+    ]  # fmt: skip
+    assert "<b>no" not in (await gate.person().get("/overview")).text
+
+
+async def test_what_waits_and_who_works(gate, new_gate, superuser) -> None:
+    hook = {"url": "https://hooks.example.com/headgate"}
+    webhook_id = (await gate.person().post("/admin/webhooks", json=hook)).json()["id"]
+    for status in ("pending", "pending", "delivered"):
+        superuser.execute(
+            "INSERT INTO deliveries (org_id, delivery_id, target_kind, target_id, event, payload, status, created_at,"
+            " give_up_at) VALUES (%s, %s, 'webhook', %s, 'action.submitted', '{}', %s, now() - interval '5 minutes',"
+            " now() + interval '1 day')",
+            [gate.org_id, new_id(IdPrefix.DELIVERY), webhook_id, status],
+        )
+    superuser.execute(
+        "SELECT beat_instance('ins_a', 'proxy', '9.9.9', NULL), beat_instance('ins_b', 'worker', '9', NULL)"
+    )
+    superuser.execute("UPDATE instances SET heartbeat_at = now() - interval '1 minute' WHERE instance_id = 'ins_b'")
+    try:
+        viewer = gate.person("vera", Role.VIEWER)
+        found = (await viewer.get("/admin/overview/health")).json()
+        assert (found["webhooks"]["waiting"], found["notifications"]) == (2, {"waiting": 0, "oldest_at": None})
+        assert found["executions"] == {"waiting": 0, "scheduled": 0, "running": 0, "oldest_seconds": 0.0}
+        assert found["siem"] == {"destinations": 0, "failing": 0, "behind": 0}
+        states = {(one["kind"], one["version"], one["state"]) for one in found["processes"]}
+        assert {("proxy", "9.9.9", "running"), ("worker", "9", "silent")} <= states
+        text = html.unescape(re.sub(r"<[^>]+>", " ", (await viewer.get("/overview")).text))
+        for words in ("2 waiting, the oldest since", "version 9.9.9", "not the version of the API", "Silent"):
+            assert words in text
+        other = (await (await new_gate()).person().get("/admin/overview/health")).json()
+        assert other["webhooks"]["waiting"] == 0
+    finally:
+        superuser.execute("SELECT end_instance('ins_a'), end_instance('ins_b')")
+
+
+async def test_a_siem_destination_that_is_behind(gate, superuser) -> None:
+    destination = {"address": "syslog+tls://siem.example.com"}
+    answer = await gate.person().put("/admin/settings/siem", json={"destinations": {"lake": destination}})
+    assert answer.status_code == 200, answer.text
+    await _called(gate, "read", 2)
+    superuser.execute("UPDATE event_streams SET failing_since = now(), failure = 'x' WHERE org_id = %s", [gate.org_id])
+    siem = (await gate.person("vera", Role.VIEWER).get("/admin/overview/health")).json()["siem"]
+    assert (siem["destinations"], siem["failing"]) == (1, 1)
+    assert siem["behind"] > 0
+    shown = (await gate.person("vera", Role.VIEWER).get("/overview")).text
+    assert "1 of 1 failing" in shown
+    assert "siem.example.com" not in shown
+
+
+@pytest.mark.parametrize(
+    ("role", "status"), [(Role.APPROVER, 200), (Role.VIEWER, 200), (Role.AUDITOR, 200), (Role.OPERATOR, 403)]
+)
+async def test_the_backlogs_role_by_role(gate, role: Role, status: int) -> None:
+    assert (await gate.person(role.value, role).get("/admin/overview/health")).status_code == status
+    assert (await gate.as_agent.get("/admin/overview/health")).status_code == 403

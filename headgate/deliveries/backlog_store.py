@@ -1,0 +1,34 @@
+"""How many deliveries of an organization have not arrived yet, by the kind of their target."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from headgate.db.database import Connection
+
+COUNTED_MAX: Final = 10_000
+
+# By deliveries_not_delivered: the index ends with the identifiers, whose order is that of their making.
+_PENDING: Final = """
+    SELECT k.kind, (SELECT count(*) FROM (
+               SELECT FROM deliveries d WHERE d.org_id = %(org)s AND d.target_kind = k.kind AND d.status = 'pending'
+               LIMIT %(most)s) pending) AS deliveries,
+           (SELECT d.created_at FROM deliveries d WHERE d.org_id = %(org)s AND d.target_kind = k.kind
+            AND d.status = 'pending' ORDER BY d.delivery_id LIMIT 1) AS oldest_at
+    FROM unnest(ARRAY['webhook', 'channel', 'integration']) AS k(kind)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingDeliveries:
+    """``deliveries``: up to 10,000 are counted. ``oldest_at``: when the oldest was made; None: there is none."""
+
+    deliveries: int
+    oldest_at: datetime | None
+
+
+async def pending_deliveries(connection: Connection, org_id: str) -> Mapping[str, PendingDeliveries]:
+    """By kind: webhook, channel and integration, each of them always."""
+    cursor = await connection.execute(_PENDING, {"org": org_id, "most": COUNTED_MAX}, prepare=False)
+    return {row["kind"]: PendingDeliveries(row["deliveries"], row["oldest_at"]) for row in await cursor.fetchall()}
