@@ -79,7 +79,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),
         "advice": advice_of(answer, may_write_policies=may_write_policies),
         "curl": curl_of(http, params) if whole is None else curl_command(_as_document(whole)),
-        "has_body": whole is not None or json_body_of(http, params) is not None,
+        "curl_body": _body_of_curl(http, params, whole),
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
         "captured": captured,
         "is_ended": answer.status in _ENDED,
@@ -108,6 +108,16 @@ async def _captured(api: Api, action_id: str, *, with_bodies: bool) -> CapturedC
     if not with_bodies or newest.erased_at is not None:
         return CapturedCall(newest, None)
     return CapturedCall(newest, await api.call(get_exchange, newest.id, api.principal, api.dependencies, asker))
+
+
+def _body_of_curl(http: JsonObject | None, params: JsonObject, whole: WholeExchangeAnswer | None) -> str:
+    """What the curl command has of the body: with, without, or none, where the call had none."""
+    if whole is not None:
+        sent = whole.request.body
+        return "none" if not sent.size_bytes else "with" if sent.text else "without"
+    if http is not None and http.get("body_kind") == "none":
+        return "none"
+    return "without" if json_body_of(http, params) is None else "with"
 
 
 def _as_document(whole: WholeExchangeAnswer) -> dict[str, object]:
