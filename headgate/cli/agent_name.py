@@ -1,8 +1,9 @@
-"""An agent named on the command line: by the name that people gave it, by its id, or by a part of the id."""
+"""An agent on the command line: named by the name that people gave it, by its id, or by a part of the id; and shown."""
 
+from collections.abc import Iterable
 from typing import Final
 
-from headgate.cli.api_client import ApiClient
+from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.short_id import is_short, is_whole, matching, the_one
 from headgate.cli.tables import safe
 from headgate.client import operations
@@ -10,6 +11,7 @@ from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix
 
 _PAGE: Final = 200
+_PAGES: Final = 5
 
 
 def agent_id_of(client: ApiClient, agent: str) -> str:
@@ -60,3 +62,22 @@ def _with_part(client: ApiClient, part: str) -> list[tuple[str, str]]:
 def agent_id_if_named(client: ApiClient, agent: str | None) -> str | None:
     """For an option that may be left out."""
     return None if agent is None else agent_id_of(client, agent)
+
+
+def agent_names_of(client: ApiClient, ids: Iterable[str | None]) -> dict[str, str]:
+    """Their names by id, for a table. Where the API does not list agents, or too many of them, ids are shown."""
+    wanted = {one for one in ids if one is not None}
+    names: dict[str, str] = {}
+    cursor: str | None = None
+    for _ in range(_PAGES):
+        if wanted <= names.keys():
+            break
+        try:
+            page = client.send(operations.list_agents, limit=_PAGE, cursor=cursor)
+        except ApiError:
+            break
+        names |= {one["id"]: one["name"] for one in page["data"]}
+        cursor = page["pagination"]["next_cursor"]
+        if cursor is None:
+            break
+    return names

@@ -13,7 +13,7 @@ from headgate.cli import terminal
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
-from headgate.cli.named_id import EVENT, id_of
+from headgate.cli.named_id import ACTION, EVENT, id_if_given, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
@@ -29,7 +29,7 @@ _FILTERS: Final = (
     ("--from", "start_date", "Only events at or after this time (ISO 8601; a date means the whole day)."),
     ("--to", "end_date", "Only events up to this time."),
     ("--type", "event_type", "Event type, such as approval.denied."),
-    ("--action", "action_id", "Only this action."),
+    ("--action", "action_id", "Only this action (id, or a part of it)."),
     ("--agent", "agent", "Only this agent (name or id)."),
     ("--risk", "risk_level", "Only actions with this risk: low, medium, high, critical."),
     ("--tool", "tool", "Only actions of this tool."),
@@ -59,6 +59,7 @@ def filter_options[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """List audit events, newest first."""
     client = ApiClient(find_target(runtime_file))
+    filters["action_id"] = id_if_given(client, ACTION, filters["action_id"])
     answer = client.send(operations.list_audit_events, **filters, limit=limit, cursor=cursor)
     if as_json:
         show_json(answer)
@@ -159,6 +160,7 @@ def export_events(
     if as_json and output is None:
         raise click.UsageError("--json requires --output")
     client = ApiClient(find_target(runtime_file))
+    filters["action_id"] = id_if_given(client, ACTION, filters["action_id"])
     pieces = client.pieces(operations.get_audit_export, **filters, format=file_format)
     if output is None:
         _copy(pieces, sys.stdout.buffer)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from headgate.agents.keys import keys_in
+from headgate.cli.agent_name import agent_names_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
 from headgate.cli.named_id import KEY, id_of
@@ -41,7 +42,7 @@ def list_all(client: ApiClient, status: str | None, kind: str | None, due: bool,
     if as_json:
         show_json(answer)
         return
-    _show(answer["data"])
+    _show(client, answer["data"])
     old = sum(one["rotation_due"] for one in answer["data"])
     if old:
         click.echo(
@@ -77,7 +78,7 @@ def revoke(key_id: str | None, matching: str | None, only_show: bool, as_json: b
     if as_json:
         show_json(answer)
         return
-    _show(answer["data"])
+    _show(client, answer["data"])
     click.echo(f"{answer['revoked']} {'would be ' if only_show else ''}revoked", err=True)
 
 
@@ -91,7 +92,7 @@ def take_over(client: ApiClient, key_id: str, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return
-    _show([answer])
+    _show(client, [answer])
 
 
 def _known(text: str) -> str:
@@ -101,7 +102,8 @@ def _known(text: str) -> str:
     return "\n".join(keys_in(text)) or text.strip()
 
 
-def _show(found: list[KeyAnswer]) -> None:
+def _show(client: ApiClient, found: list[KeyAnswer]) -> None:
+    names = agent_names_of(client, (one["agent_id"] for one in found))
     show_table(
         ("KEY", "KIND", "BEGINS", "STATUS", "AGENT", "LAST USED", "ENDS", "ROTATE"),
         (
@@ -110,7 +112,7 @@ def _show(found: list[KeyAnswer]) -> None:
                 one["kind"],
                 one["display"],
                 one["status"],
-                one["agent_id"],
+                None if one["agent_id"] is None else names.get(one["agent_id"], one["agent_id"]),
                 (one["last_used_at"] or "never")[:19],
                 (one["expires_at"] or "never")[:19],
                 "due" if one["rotation_due"] else "",

@@ -17,7 +17,7 @@ _PAGES: Final = 5
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of things that the API lists. ``names``: the members of a listed one by which it can be called;
-    ``label``: the one that tells it from others."""
+    ``label``: the one that tells it from others. ``by_cursor``: its list goes on after a cursor, not at an offset."""
 
     prefix: IdPrefix
     what: str
@@ -26,6 +26,7 @@ class Kind:
     label: str
     names: Sequence[str] = ()
     is_paged: bool = True
+    by_cursor: bool = False
 
 
 WEBHOOK: Final = Kind(
@@ -54,6 +55,12 @@ WEBHOOK_DELIVERY: Final = Kind(
 NOTIFICATION: Final = Kind(
     IdPrefix.DELIVERY, "delivery", "notifications deliveries", operations.list_notifications, "event"
 )
+ORGANIZATION: Final = Kind(
+    IdPrefix.ORGANIZATION, "organization", "org list", operations.list_organizations, "name", ("name",), by_cursor=True
+)
+MEMBER: Final = Kind(
+    IdPrefix.USER, "member", "org members", operations.list_organization_members, "email", ("email", "name")
+)
 
 
 def id_of(client: ApiClient, kind: Kind, text: str, *arguments: str) -> str:
@@ -70,12 +77,19 @@ def id_of(client: ApiClient, kind: Kind, text: str, *arguments: str) -> str:
     return the_one(text, [(one, labels[one]) for one in found], what=kind.what, listed_by=kind.listed_by)
 
 
+def id_if_given(client: ApiClient, kind: Kind, text: str | None) -> str | None:
+    """For an option that may be left out."""
+    return None if text is None else id_of(client, kind, text)
+
+
 def _listed(client: ApiClient, kind: Kind, arguments: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     if not kind.is_paged:
         yield from client.send(kind.operation)["data"]
         return
-    for turn in range(_PAGES):
-        page = client.send(kind.operation, *arguments, limit=_PAGE, offset=turn * _PAGE)["data"]
-        yield from page
-        if len(page) < _PAGE:
+    place: dict[str, Any] = {}
+    for turn in range(1, _PAGES + 1):
+        answer = client.send(kind.operation, *arguments, limit=_PAGE, **place)
+        yield from answer["data"]
+        if len(answer["data"]) < _PAGE:
             return
+        place = {"cursor": answer["pagination"]["next_cursor"]} if kind.by_cursor else {"offset": turn * _PAGE}

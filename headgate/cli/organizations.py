@@ -1,4 +1,4 @@
-"""``headgate org``: the operator's view of organizations, and who belongs to them."""
+"""``headgate org``: the operator's view of organizations, and who belongs to them. Each takes a name or an id."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.named_id import MEMBER, ORGANIZATION, id_of
 from headgate.cli.tables import show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -56,13 +57,13 @@ def create(client: ApiClient, name: str, as_json: bool) -> None:
 
 
 @org.command()
-@click.argument("org_id")
+@click.argument("organization")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
 @client_option
-def members(client: ApiClient, org_id: str, limit: int, as_json: bool) -> None:
+def members(client: ApiClient, organization: str, limit: int, as_json: bool) -> None:
     """List the people of an organization."""
-    answer = client.send(operations.list_organization_members, org_id, limit=limit)
+    answer = client.send(operations.list_organization_members, id_of(client, ORGANIZATION, organization), limit=limit)
     if as_json:
         show_json(answer)
         return
@@ -83,15 +84,19 @@ def members(client: ApiClient, org_id: str, limit: int, as_json: bool) -> None:
 
 
 @org.command()
-@click.argument("org_id")
-@click.argument("user_id")
+@click.argument("organization")
+@click.argument("user")
 @click.argument("roles", nargs=-1, type=_ROLES)
 @json_option
 @runtime_file_option
-def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], as_json: bool, runtime_file: Path | None) -> None:
+def roles(
+    organization: str, user: str, roles: tuple[MemberRole, ...], as_json: bool, runtime_file: Path | None
+) -> None:
     """Set the ROLES that a user has in addition to the roles of the token. Without ROLES, remove them."""
     body: GrantedRoles = {"roles": list(roles)}
-    answer = ApiClient(find_target(runtime_file)).send(operations.put_organization_member_roles, org_id, user_id, body)
+    client = ApiClient(find_target(runtime_file))
+    org_id = id_of(client, ORGANIZATION, organization)
+    answer = client.send(operations.put_organization_member_roles, org_id, id_of(client, MEMBER, user, org_id), body)
     if as_json:
         show_json(answer)
         return
@@ -99,18 +104,19 @@ def roles(org_id: str, user_id: str, roles: tuple[MemberRole, ...], as_json: boo
 
 
 @org.command()
-@click.argument("org_id")
+@click.argument("organization")
 @click.argument("email")
 @click.option("--role", "roles", type=_ROLES, multiple=True, required=True, help="Repeatable.")
 @click.option("--hours", type=click.IntRange(1, 24 * 30), default=72, show_default=True, help="Validity.")
 @json_option
 @runtime_file_option
 def invite(
-    org_id: str, email: str, roles: tuple[MemberRole, ...], hours: int, as_json: bool, runtime_file: Path | None
+    organization: str, email: str, roles: tuple[MemberRole, ...], hours: int, as_json: bool, runtime_file: Path | None
 ) -> None:
     """Invite a person by email address. Prints the invitation link, once."""
     body: NewInvitation = {"email": email, "roles": list(roles), "expires_in_hours": hours}
-    answer = ApiClient(find_target(runtime_file)).send(operations.create_organization_invitation, org_id, body)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.create_organization_invitation, id_of(client, ORGANIZATION, organization), body)
     if as_json:
         show_json(answer)
         return
@@ -120,12 +126,12 @@ def invite(
 
 
 @org.command()
-@click.argument("org_id")
+@click.argument("organization")
 @json_option
 @client_option
-def invitations(client: ApiClient, org_id: str, as_json: bool) -> None:
+def invitations(client: ApiClient, organization: str, as_json: bool) -> None:
     """List an organization's invitations, newest first."""
-    answer = client.send(operations.list_organization_invitations, org_id)
+    answer = client.send(operations.list_organization_invitations, id_of(client, ORGANIZATION, organization))
     if as_json:
         show_json(answer)
         return
@@ -139,13 +145,13 @@ def invitations(client: ApiClient, org_id: str, as_json: bool) -> None:
 
 
 @org.command("private-destinations")
-@click.argument("org_id")
+@click.argument("organization")
 @click.option("--allow", "allowed", metavar="HOST[:PORT]", multiple=True, help="Repeatable. Replaces the list.")
 @click.option("--none", "is_none", is_flag=True, help="Allow none.")
 @json_option
 @runtime_file_option
 def private_destinations(
-    org_id: str, allowed: tuple[str, ...], is_none: bool, as_json: bool, runtime_file: Path | None
+    organization: str, allowed: tuple[str, ...], is_none: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
     """Show or replace the private addresses that an organization's allowlist may open.
 
@@ -154,6 +160,7 @@ def private_destinations(
     if allowed and is_none:
         raise click.UsageError("give either --allow or --none")
     client = ApiClient(find_target(runtime_file))
+    org_id = id_of(client, ORGANIZATION, organization)
     if allowed or is_none:
         body: PrivateDestinations = {"destinations": [_destination(one) for one in allowed]}
         answer = client.send(operations.put_organization_private_destinations, org_id, body)

@@ -141,8 +141,10 @@ def erase(
     if not yes:
         click.confirm(f"Erase the stored data of {len(action_ids)} actions permanently?", abort=True)
     depth: ErasureDepth = "everything" if everything else "bodies"
-    body: ErasureRequest = {"action_ids": list(action_ids), "depth": depth, "reason": reason}
-    answer = ApiClient(find_target(runtime_file)).send(operations.create_retention_erasure, body)
+    client = ApiClient(find_target(runtime_file))
+    whole = [id_of(client, ACTION, one) for one in action_ids]
+    body: ErasureRequest = {"action_ids": whole, "depth": depth, "reason": reason}
+    answer = client.send(operations.create_retention_erasure, body)
     if as_json:
         show_json(answer)
     for one in [] if as_json else answer["actions"]:

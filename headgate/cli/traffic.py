@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from headgate.cli.agent_name import agent_id_if_named, agent_id_of
+from headgate.cli.agent_name import agent_id_if_named, agent_id_of, agent_names_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.captures import capture, rules
 from headgate.cli.client_option import client_option
-from headgate.cli.named_id import EXCHANGE, id_of
+from headgate.cli.named_id import ACTION, EXCHANGE, id_if_given, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.cli.traffic_tail import Follower
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _TAIL_SECONDS: Final = 1.0
 _COLUMNS: Final = ("EXCHANGE", "TIME", "DECISION", "STATUS", "METHOD", "WHERE", "SENT", "GOT")
 _FILTERS: Final = (
-    ("--action", "action_id", "Only exchanges of this action."),
+    ("--action", "action", "Only exchanges of this action (id, or a part of it)."),
     ("--tool", "tool", "Only calls of this tool."),
     ("--operation", "operation", "Only calls of this operation."),
     ("--host", "host", "Only calls to this host."),
@@ -62,8 +62,7 @@ traffic.add_command(rules)
 def list_all(agent: str | None, limit: int, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """List exchanges, newest first."""
     client = ApiClient(find_target(runtime_file))
-    agent_id = agent_id_if_named(client, agent)
-    answer = client.send(operations.list_exchanges, limit=limit, agent_id=agent_id, **filters)
+    answer = client.send(operations.list_exchanges, limit=limit, **_whole(client, agent, filters))
     if as_json:
         show_json(answer)
         return
@@ -85,11 +84,12 @@ def show(client: ApiClient, exchange_id: str, view: str, as_json: bool) -> None:
     if as_json:
         show_json(answer)
         return
+    names = agent_names_of(client, [answer["agent_id"]])
     show_fields(
         [
             ("exchange", answer["id"]),
             ("action", answer["action_id"]),
-            ("agent", answer["agent_id"]),
+            ("agent", " ".join(filter(None, (names.get(answer["agent_id"]), answer["agent_id"])))),
             ("call", f"{answer['tool']}.{answer['operation']}"),
             ("decision", answer["decision"]),
             ("at", answer["created_at"]),
@@ -115,7 +115,7 @@ def show(client: ApiClient, exchange_id: str, view: str, as_json: bool) -> None:
 def tail(agent: str | None, as_json: bool, runtime_file: Path | None, **filters: Any) -> None:
     """Follow captured exchanges until you interrupt."""
     client = ApiClient(find_target(runtime_file), is_patient=True)
-    follower = Follower(client, {"agent_id": agent_id_if_named(client, agent), **filters})
+    follower = Follower(client, _whole(client, agent, filters))
     lost: dict[str, int] = {}
     while True:
         found, answer = follower.look()
@@ -160,9 +160,8 @@ def export(
         operations.export_exchanges,
         format=as_format,
         limit=limit,
-        agent_id=agent_id_if_named(client, agent),
-        ids=",".join(ids) or None,
-        **filters,
+        ids=",".join(id_of(client, EXCHANGE, one) for one in ids) or None,
+        **_whole(client, agent, filters),
     )
     if output is None:
         click.echo(content, nl=False)
@@ -218,6 +217,13 @@ def timeline(client: ApiClient, agent: str, limit: int, as_json: bool) -> None:
         if exchange is not None:
             pause = "" if step["pause_seconds"] is None else f"+{step['pause_seconds']:.3f} s"
             show_line((pause.rjust(12), *_row(exchange)[1:]))
+
+
+def _whole(client: ApiClient, agent: str | None, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """The filters as the API takes them: with whole ids."""
+    rest = {name: value for name, value in filters.items() if name != "action"}
+    action_id = id_if_given(client, ACTION, filters["action"])
+    return {"agent_id": agent_id_if_named(client, agent), "action_id": action_id, **rest}
 
 
 def _row(one: ExchangeAnswer) -> tuple[object, ...]:

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from headgate.cli.agent_name import agent_id_if_named, agent_id_of
+from headgate.cli.agent_name import agent_id_if_named, agent_id_of, agent_names_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.target import Target
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -56,3 +56,19 @@ def test_a_name_of_several_is_refused_with_their_ids(client: ApiClient) -> None:
 def test_a_name_that_is_nearly_one_is_none(client: ApiClient, named: str) -> None:
     with pytest.raises(NotFoundError, match="no agent "):
         agent_id_of(client, named)
+
+
+def test_the_names_of_some_for_a_table(client: ApiClient) -> None:
+    names = agent_names_of(client, ["agt_2", None])
+    assert (names["agt_2"], "agt_7" in names) == ("Mail bot two", False)
+    assert agent_names_of(client, ["agt_9"])["agt_5"] == "successor"  # five pages at most
+    assert "agt_6" not in agent_names_of(client, ["agt_9"])
+    assert agent_names_of(client, [None]) == {}
+
+
+def test_who_may_not_list_agents_sees_ids() -> None:
+    def refuse(_: httpx.Request) -> httpx.Response:
+        return httpx.Response(403, json={"error": {"code": "FORBIDDEN", "message": "no"}})
+
+    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(refuse))
+    assert agent_names_of(client, ["agt_1"]) == {}

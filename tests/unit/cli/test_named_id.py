@@ -26,12 +26,15 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
         "/admin/webhooks": "whk", "/admin/grants": "grt", "/admin/break-glass": "brk", "/admin/audit/reports": "rep",
         "/admin/keys": "key", "/v1/connections": "con", "/admin/retention/holds": "hld", "/admin/users": "usr",
         "/admin/traffic": "exc", "/v1/actions": "act", "/admin/audit": "evt", "/admin/notifications": "dlv",
-        f"/admin/webhooks/whk_{ONE}/deliveries": "dlv",
+        f"/admin/webhooks/whk_{ONE}/deliveries": "dlv", "/admin/organizations": "org",
+        f"/admin/organizations/org_{ONE}/members": "usr",
     }  # fmt: skip
 
     def answer(method: str, target: str, body: bytes) -> tuple[int, str, bytes]:
         path = target.partition("?")[0]
-        if method == "GET" and (prefix := prefixes.get(path)) is not None:
+        query = target.partition("?")[2]
+        asks = [one for one in query.split("&") if one.startswith(("action_id=", "ids="))]
+        if method == "GET" and not asks and (prefix := prefixes.get(path)) is not None:
             same = {"operation": "pay", "reason": "x", "type": "access", "host": "h", "event": "e", "event_type": "e"}
             data = [
                 {"id": f"{prefix}_{ONE}", "name": "first", "url": "https://a.example", "email": "ann@example.com"},
@@ -40,7 +43,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Asked]]:
             ]
             document: object = {"data": [{**same, **one} for one in data], "pagination": {"next_cursor": None}}
             return 200, "application/json", json.dumps(document).encode()
-        found.append(Asked(method, path))
+        found.append(Asked(method, "?".join([path, *asks])))
         refusal = {"error": {"code": "NOT_FOUND", "message": "the API was asked"}}
         return 404, "application/json", json.dumps(refusal).encode()
 
@@ -80,6 +83,16 @@ COMMANDS = [
     (("audit", "show", "{}"), "evt", "/admin/audit/{}"),
     (("notifications", "redeliver", "{}"), "dlv", "/admin/notifications/{}/redeliver"),
     (("webhooks", "redeliver", ONE, "{}"), "dlv", f"/admin/webhooks/whk_{ONE}/deliveries/{{}}/redeliver"),
+    (("audit", "list", "--action", "{}"), "act", "/admin/audit?action_id={}"),
+    (("audit", "export-events", "--action", "{}"), "act", "/admin/audit/export?action_id={}"),
+    (("traffic", "list", "--action", "{}"), "act", "/admin/traffic?action_id={}"),
+    (("traffic", "tail", "--action", "{}"), "act", "/admin/traffic?action_id={}"),
+    (("traffic", "export", "--id", "{}"), "exc", "/admin/traffic/export?ids={}"),
+    (("org", "members", "{}"), "org", "/admin/organizations/{}/members"),
+    (("org", "invitations", "{}"), "org", "/admin/organizations/{}/invitations"),
+    (("org", "invite", "{}", "ann@example.com", "--role", "admin"), "org", "/admin/organizations/{}/invitations"),
+    (("org", "private-destinations", "{}"), "org", "/admin/organizations/{}/private-destinations"),
+    (("org", "roles", f"org_{ONE}", "{}"), "usr", f"/admin/organizations/org_{ONE}/members/{{}}/roles"),
 ]
 _TABLE = pytest.mark.parametrize(("words", "prefix", "path"), COMMANDS, ids=lambda one: "-".join(one[:2])[:40])
 
@@ -109,6 +122,8 @@ def test_a_part_of_several_ids(asked: list[Asked], words: tuple[str, ...], prefi
         (("connections", "delete", "first"), f"/v1/connections/con_{ONE}"),
         (("keys", "revoke", "first"), f"/admin/keys/key_{ONE}"),
         (("users", "deactivate", "bob@example.com"), f"/admin/users/usr_{TWO}/deactivate"),
+        (("org", "invitations", "first"), f"/admin/organizations/org_{ONE}/invitations"),
+        (("org", "roles", "first", "bob@example.com"), f"/admin/organizations/org_{ONE}/members/usr_{TWO}/roles"),
     ],
     ids=lambda one: one[0] if isinstance(one, tuple) else "",
 )
