@@ -151,6 +151,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/policies/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/check"): _page(Scope.POLICIES_READ),
+        ("GET", "/policies/effect"): _page(Scope.ACTIONS_READ),
         ("GET", "/policies/content"): _page(Scope.POLICIES_READ),
         ("GET", "/policies/content/new"): _page(Scope.POLICIES_WRITE),
         ("POST", "/policies/content/new"): _page(Scope.POLICIES_WRITE),

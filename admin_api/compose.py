@@ -18,6 +18,7 @@ from admin_api.services.connection_work import connection_work
 from admin_api.services.cookies import cookies_of
 from admin_api.services.factor_work import factor_work
 from admin_api.services.inbound_work import inbound_work
+from admin_api.services.replay_runs import ReplayRuns
 from admin_api.services.slo_sampler import SloSampler
 from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
@@ -209,6 +210,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             connections=connection_work(database, vault, outgoing, clock),
             feeds=Feeds(database, tasks, Places(most_of_person=settings.event_streams_of_person)),
             verifications=Verifications(database, settings.evidence_keys, tasks),
+            replay_runs=ReplayRuns(database, tasks),
         )
 
 

@@ -23,6 +23,7 @@ from admin_api.services.cookies import Cookies
 from admin_api.services.factor_work import FactorWork
 from admin_api.services.inbound_work import InboundWork
 from admin_api.services.local_tickets import LocalTickets
+from admin_api.services.replay_runs import ReplayRuns
 from admin_api.services.slo_sampler import SloSampler
 from admin_api.services.traffic_review import Review
 from admin_api.services.vault_watch import VaultWatch
@@ -110,6 +111,7 @@ class Dependencies:
     connections: ConnectionWork
     feeds: Feeds
     verifications: Verifications
+    replay_runs: ReplayRuns
 
 
 def dependencies_of(request: Request) -> Dependencies:

@@ -14,6 +14,7 @@ from admin_api.web.content_draft import ContentDraft, body_of_draft, content_dra
 from admin_api.web.content_page import content_page
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
+from admin_api.web.policy_figures import figures_context
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, NotFoundError
@@ -28,7 +29,7 @@ _PATH: Final = "/policies/content"
 async def content_policies(api: CurrentApi) -> Response:
     page = PageRequest(POLICIES_MAX)
     found = await api.call(list_all, page, api.principal, api.dependencies)
-    context = {"policies": found.data, "may_write": api.may(Scope.POLICIES_WRITE)}
+    context = {"policies": found.data, "may_write": api.may(Scope.POLICIES_WRITE), **await figures_context(api)}
     return await shell_page(api, "content_policies.html", "/policies", context)
 
 

@@ -21,7 +21,8 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.policy_draft import Draft, body_to_check, draft_from, draft_of, values_of
 from admin_api.web.policy_page import edit_page
 from admin_api.web.policy_try import TRIES, said_of, tried
-from admin_api.web.replay import effect_while_typing
+from admin_api.web.replay import effect_while_typing, last_replay, replaced
+from admin_api.web.shell import shell_page
 from headgate.kernel.errors import HeadgateError
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
@@ -48,6 +49,16 @@ async def check_while_typing(api: CurrentApi) -> Response:
         said = {"message": error.message} | {name: (error.details or {}).get(name) for name in ("line", "column")}
         return Response(json.dumps(said), media_type=JSON)
     return Response(json.dumps({"message": None}), media_type=JSON)
+
+
+@router.get("/policies/effect", response_class=Response)
+async def last_effect(api: CurrentApi, run: Annotated[str | None, Query(max_length=64)] = None) -> Response:
+    """Shows the effect on recorded calls that the person asked for last, or how far its replay is. ``run``: the one
+    that a page waits for, which another one may have replaced."""
+    found = await last_replay(api)
+    if run is not None and (found is None or found.run != run):
+        found = replaced(run)
+    return await shell_page(api, "policy_effect.html", _PATH, {"run": found})
 
 
 @router.get("/policies/{policy_id}", response_class=Response)

@@ -20,7 +20,7 @@ from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
 from admin_api.web.policy_draft import Draft, draft_from, values_of
 from admin_api.web.policy_page import edit_page
-from admin_api.web.policy_try import TRIES, said_of, tried
+from admin_api.web.policy_try import TRIES, said_of, tried, tried_at_once
 from headgate.kernel.errors import HeadgateError, NotFoundError
 from headgate.policies.model import Verdict
 
@@ -38,13 +38,14 @@ async def new(
     decision: Verdict = Verdict.REQUIRE_APPROVAL,
 ) -> Response:
     """``suggested``: a policy that allows what was allowed in the last seven days. ``from``: one about calls like this
-    recorded one, which takes ``decision``."""
+    recorded one, which takes ``decision``, with the results of its tests and its effect."""
     examples = (await api.call(list_examples)).data
     if suggested:
         answer = await api.call(suggest, SuggestBody(), api.principal, api.dependencies)
         return await edit_page(api, None, Draft(name="Suggested", rego_policy=answer.rego_policy))
     if action_id is not None:
-        return await edit_page(api, None, await _about(api, action_id, decision))
+        drafted = await _about(api, action_id, decision)
+        return await edit_page(api, None, drafted, await tried_at_once(api, drafted))
     if example is not None:
         found = next((one for one in examples if one.id == example), None)
         if found is None:

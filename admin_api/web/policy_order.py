@@ -13,12 +13,12 @@ from starlette.responses import Response
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.policies.change_set_routes import ChangesBody, change_all
-from admin_api.policies.effect_routes import EffectAnswer, effect
 from admin_api.policies.routes import list_all
 from admin_api.policies.schemas import PolicyAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of, whole_number
 from admin_api.web.page_route import PageRoute
+from admin_api.web.policy_figures import figures_context
 from admin_api.web.shell import shell_page
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -89,22 +89,13 @@ async def _list_page(api: Api, start: int, error: HeadgateError | None = None) -
     page = PageRequest(_AT_ONCE, start, exact_total=True)
     found = await api.call(list_all, page, api.principal, api.dependencies)
     shown = [one for one in found.data if isinstance(one, PolicyAnswer)]
-    found_effect = await _effect(api)
     context = {
         "policies": [(f"priority:{one.id}:{one.version}:{one.priority}", one) for one in shown],
         "start": start,
         "earlier": max(start - _AT_ONCE, 0) if start else None,
         "later": start + _AT_ONCE if start + len(shown) < found.pagination.total else None,
         "total": found.pagination.total,
-        "effect": None if found_effect is None else {one.policy_id: one for one in found_effect.data},
-        "effect_is_minimum": found_effect is not None and found_effect.is_minimum,
+        **await figures_context(api),
         "may_write": api.may(Scope.POLICIES_WRITE),
     }
     return await shell_page(api, "policies.html", _PATH, context, error=error)
-
-
-async def _effect(api: Api) -> EffectAnswer | None:
-    """None: the person may not see calls."""
-    if not api.may(Scope.ACTIONS_READ):
-        return None
-    return await api.call(effect, api.principal, api.dependencies)

@@ -1,7 +1,8 @@
-"""Shows the effect of a policy draft: checks it, runs its cases, and replays recorded calls. Nothing is stored."""
+"""Shows the effect of a policy draft: checks it, runs its cases, and replays recorded calls. Drafts are not stored."""
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ from admin_api.policies.test_schemas import PoliciesToTest, TestReportAnswer
 from admin_api.web.api import Api
 from admin_api.web.form import Form, checked, whole_number
 from admin_api.web.policy_draft import Draft, body_to_check
-from admin_api.web.replay import ReplayShown, replayed
+from admin_api.web.replay import RunShown, replay_body, started
 from headgate.configuration.yaml_document import parse_value
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -31,7 +32,7 @@ class Said:
     line: int | None = None
     warnings: Sequence[str] = ()
     is_valid: bool = False
-    replay: ReplayShown | None = None
+    replay: RunShown | None = None
     tests: TestReportAnswer | None = None
     status: int = 200
 
@@ -43,14 +44,26 @@ async def tried(api: Api, policy_id: str | None, form: Form, draft: Draft) -> Sa
         match form.text("act"):
             case "replay":
                 span, priority = form.text("span"), whole_number(draft.priority, "priority")
-                shown = await replayed(api, policy_id, draft.rego_policy, priority, span)
-                return Said(warnings=answer.warnings, is_valid=True, replay=shown)
+                run = await started(api, replay_body(api, policy_id, draft.rego_policy, priority, span))
+                return Said(warnings=answer.warnings, is_valid=True, replay=run)
             case "test":
                 return Said(warnings=answer.warnings, is_valid=True, tests=await _tested(api, draft))
             case _:
                 return Said(warnings=answer.warnings, is_valid=True)
     except HeadgateError as error:
         return said_of(error)
+
+
+async def tried_at_once(api: Api, draft: Draft) -> Said:
+    """What a draft about a recorded call does, before somebody asks: its cases, and the effect on recorded calls in
+    the background. A part that fails is left out, and its button says why."""
+    tests, run = None, None
+    with suppress(HeadgateError):
+        tests = await _tested(api, draft)
+    with suppress(HeadgateError):
+        body = replay_body(api, None, draft.rego_policy, whole_number(draft.priority, "priority"), "calls")
+        run = await started(api, body, wait_seconds=0)
+    return Said(tests=tests, replay=run)
 
 
 def said_of(error: HeadgateError) -> Said:

@@ -83,6 +83,8 @@ PAGES: Final = (
     Page("/calls/{ticket_action_id}", Scope.ACTIONS_READ),
     # policies
     Page("/policies", Scope.POLICIES_READ),
+    Page("/policies/effect", Scope.ACTIONS_READ),
+    Page("/policies/effect?run=another", Scope.ACTIONS_READ),
     Page("/policies/content", Scope.POLICIES_READ),
     Page("/policies/content/{content_policy_id}", Scope.POLICIES_READ),
     Page("/policies/new?from={action_id}", Scope.POLICIES_WRITE, has_editor=True),

@@ -139,3 +139,19 @@ CREATE TABLE policy_replays (
 );
 CALL isolate_organizations('policy_replays');
 GRANT SELECT, INSERT ON policy_replays TO headgate_api;
+
+-- The last replay that each person started on a page of the dashboard, and how far it is.
+CREATE TABLE policy_replay_runs (
+    org_id      text COLLATE "C" NOT NULL,
+    user_id     text COLLATE "C" NOT NULL,
+    run         text COLLATE "C" NOT NULL, -- whose process writes here
+    told_at     timestamptz NOT NULL, -- a run that has told nothing for long has ended with its process
+    done        bigint NOT NULL DEFAULT 0,
+    total       bigint NOT NULL DEFAULT 0,
+    finished_at timestamptz,
+    report      text, -- JSON, as the API answers it
+    failure     text,
+    PRIMARY KEY (org_id, user_id)
+);
+CALL isolate_organizations('policy_replay_runs');
+GRANT SELECT, INSERT, UPDATE ON policy_replay_runs TO headgate_api;

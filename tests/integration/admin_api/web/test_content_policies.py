@@ -122,3 +122,14 @@ async def test_another_organizations_policy_is_not_there(gate, new_gate) -> None
     assert (await other.get(path)).status_code == 404
     for act in ("save", "try", "delete"):
         assert (await other.post(path, data=_form(act=act, version="1", content="x"))).status_code == 404
+
+
+async def test_the_list_says_what_each_held_and_denied(gate) -> None:
+    person = gate.person()
+    assert (await person.post(f"{_PATH}/new", data=_form(tools="", on_match="deny"))).status_code == 303
+    key = "AKIA" + "Q3EGXZ7TNWB5YLPM"
+    body = {"tool": "write", "operation": "line", "params": {"text": f"aws_access_key_id = {key}"}}
+    called = (await gate.as_agent.post("/v1/actions", json=body)).json()
+    assert called["status"] == "denied", called
+    shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", (await person.get(_PATH)).text))
+    assert re.search(r"Secrets .* Deny 0 1 ", shown), shown
