@@ -53,9 +53,7 @@ class World:
         connection = {"name": "stripe", "kind": "bearer", "hosts": ["api.example.com"], "agents": ["*"]}
         connection |= {"account": HOSTILE[0] + HOSTILE[3], "credentials": {"secret": "long-enough"}}
         self.names["connection_id"] = administrator.api.post("/v1/connections", json=connection).json()["id"]
-        channel = {"kind": "apprise", "url": "ntfys://nowhere.invalid/topic", "recipient": "ana@example.com"}
-        settings = {"channels": {"on-call": channel}, "routes": [{"channels": ["on-call"], "tools": [HOSTILE[0]]}]}
-        assert administrator.api.put("/admin/settings/notifications", json=settings).is_success
+        self.notify({})
         self.names["channel"], self.names["rule"] = "on-call", "1"
         told = administrator.api.post("/admin/settings/notifications/test", json={"channel": "on-call"})
         self.names["message_id"] = told.json()["id"]
@@ -71,6 +69,13 @@ class World:
         self.names["execution_id"] = carried_out["execution"]["id"]
         self._make_hostile()
         self.names["sign_in_path"] = urlsplit(self.sign_in_link(HOSTILE[1] + HOSTILE[3], "viewer")).path
+
+    def notify(self, channels: Mapping[str, object]) -> None:
+        """By the channel and the rule that pages show, and by further channels."""
+        channel = {"kind": "apprise", "url": "ntfys://nowhere.invalid/topic", "recipient": "ana@example.com"}
+        routes = [{"channels": ["on-call"], "tools": [HOSTILE[0]]}]
+        settings = {"channels": {"on-call": channel, **channels}, "routes": routes}
+        assert self._administrator.api.put("/admin/settings/notifications", json=settings).is_success
 
     def held(self, params: Mapping[str, object], *, reason: str = "monthly run", key: str | None = None) -> str:
         """The approval that a new call waits for."""
