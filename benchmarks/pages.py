@@ -25,13 +25,16 @@ from benchmarks.load.many_approvals import OFTEN_AGENT, RARE_AGENT
 _FILTERS: Final = {
     "/activity": (
         "q=tool:tool_3", "q=tool:tool_40", "q=decision:deny", "q=status:pending_approval", f"q=agent:{OFTEN_AGENT}",
-        f"q=agent:{RARE_AGENT}", "q=tool:tool_3+status:denied", "q=nowhere",
+        f"q=agent:{RARE_AGENT}", "q=tool:tool_3+status:denied", "q=nowhere", "q=host:api.example.com", "q=method:POST",
+        "q=path~refund", "q=operation:write", "q=operation:nowhere", "q=since:1h", "q=since:7d+until:24h",
+        "q=since:1h+host:api.example.com",
     ),
     "/overview": ("range=1h", "range=7d", "range=30d"),
     "/audit": (f"agent_id={OFTEN_AGENT}",),
     "/inbox": (
         "view=mine", "view=decided", "tool=tool_3", "tool=tool_40", "risk=critical", "risk=low",
         f"agent={OFTEN_AGENT}", f"agent={RARE_AGENT}", f"view=decided&agent={RARE_AGENT}", "view=decided&tool=tool_40",
+        "host=api.example.com", "group=bench", "group=bench&tool=tool_40",
     ),
 }  # fmt: skip
 _NEED_A_QUERY: Final = frozenset(("/connections/callback", "/traffic/compare"))
@@ -61,6 +64,7 @@ def paths(instance: Instance, _: int) -> Iterator[str]:
     newest = instance.api.get("/v1/approvals?status=pending&limit=1").raise_for_status().json()["data"][0]
     yield f"/inbox/{newest['id']}"
     yield f"/calls/{newest['action_id']}"
+    yield "/admin/actions/values"  # the page of calls asks for it when its filter gets the focus
 
 
 def _is_page(method: str, path: str) -> bool:
@@ -71,7 +75,7 @@ def in_a_browser(instance: Instance) -> None:
     """First paint of what a browser has never seen, and of what it has; and how long until another window knows."""
     with _browser() as browser:
         for path in paths(instance, 0):
-            if "?" not in path:
+            if "?" not in path and not path.startswith("/admin/"):
                 cold = [_first_paint(_context(browser, instance), [path]) for _ in range(_LOADS)]
                 warm = [_first_paint(_context(browser, instance), [path, path]) for _ in range(_LOADS)]
                 print(

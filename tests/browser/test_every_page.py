@@ -59,4 +59,5 @@ def test_it_is_readable_without_script(open_window: OpenWindow, world: World, pa
     window = open_window(page.opener, PHONE, script=False)
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert shown.locator("main").inner_text().strip()
+    assert shown.locator("[data-copy-from]:visible, [data-copy] svg:visible").count() == 0
     assert window.overflow_pixels() <= 0
