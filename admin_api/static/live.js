@@ -7,6 +7,8 @@
 const parts = () => [...document.querySelectorAll("main [data-live], main [data-every]")];
 const keysOf = (part) => new Set([...part.querySelectorAll("[data-row]")].map((one) => one.dataset.row));
 const busy = (part) => part.matches(":hover") || part.contains(document.activeElement) || part.scrollTop > 0;
+const entered = (part) => [...part.querySelectorAll("input, textarea")].some((one) => one.type !== "hidden"
+  && (one.checked !== one.defaultChecked || one.value !== one.defaultValue));
 let due = 0;
 let looked = 0;
 
@@ -51,6 +53,8 @@ async function refresh() {
     if (!fresh || part.isEqualNode(fresh)) continue;
     if (part.contains(document.activeElement) && document.activeElement.matches("input, textarea, select, .editor-host")) continue;
     if (part.dataset.subject !== fresh.dataset.subject) continue;
+    // What was entered is kept for as long as it can be sent.
+    if (part.dataset.subject && entered(part) && fresh.querySelector("form.decide")) continue;
     if (part.dataset.version !== fresh.dataset.version) {
       part.querySelector("[data-changed]").hidden = false;
       continue;

@@ -198,3 +198,20 @@ def test_another_request_does_not_take_the_place_of_the_one_that_is_read(open_wi
     newer = world.held({"repo": "acme/second"})
     expect(page.locator(f'[data-row="{newer}"]')).to_be_visible()
     assert page.locator("#request").get_attribute("data-subject") == shown == approval_id
+
+
+def test_what_was_entered_is_kept_until_it_cannot_be_sent(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    approval_id = world.held({"repo": "acme/entered"})
+    page = open_window(Role.APPROVER).open(f"/inbox/{approval_id}")
+    reason = page.get_by_role("form", name="Decision").get_by_label("Reason", exact=True)
+    reason.fill("half a reason")
+    reason.blur()
+    asked = {"assignees": ["admin@example.com", "approver@example.com"], "comment": "look at it"}
+    assert administrator.api.post(f"/v1/approvals/{approval_id}/reassign", json=asked).is_success
+    world.held({"repo": "acme/beside it"})
+    expect(page.locator("[data-row]").filter(has_text="beside it").first).to_be_visible()
+    expect(reason).to_have_value("half a reason")
+    assert administrator.approve(approval_id).status_code == 200
+    expect(page.locator("h1#sentence")).to_contain_text("was allowed")
