@@ -63,6 +63,22 @@ def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.envi
     yield check_proxy(access.proxy_url)
     yield check_certificate(Path(access.ca_cert), datetime.now(UTC))
     yield check_shell(access.proxy_url, environment)
+    yield check_way_around()
+
+
+def check_way_around() -> Finding:
+    """Tries to go around the gate: whether this process has a way to another network. Nothing is sent: connecting a
+    datagram socket only looks for a route (udp(7)). The address belongs to nobody (RFC 5737)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 443))
+        except OSError:
+            return Finding(Verdict.OK, "no way around the proxy: this process has no route to another network")
+    return Finding(
+        Verdict.NOTE,
+        "programs that ignore the proxy variables can call around the proxy: start them with headgate run --isolate, or"
+        " let their network lead to the proxy only (docs/guides/clients.md)",
+    )
 
 
 def _check_instance(instance: RuntimeInformation, runtime_file: Path) -> Iterator[Finding]:

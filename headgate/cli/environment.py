@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import click
 
@@ -14,7 +16,7 @@ from headgate.cli.shells import FORMATS, render, require_printable
 from headgate.cli.tables import show_json
 from headgate.cli.target import result_option, runtime_file_option
 from headgate.cli.trust_files import make_container_files, make_trust_files
-from headgate.kernel.errors import NotFoundError
+from headgate.kernel.errors import NotFoundError, ValidationError
 
 
 @click.command()
@@ -40,14 +42,44 @@ def env(form: str, as_json: bool, runtime_file: Path | None) -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--isolate", is_flag=True, help="Give COMMAND no network but the proxy (Linux).")
 @runtime_file_option
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-def run(runtime_file: Path | None, command: tuple[str, ...]) -> None:
-    """Run COMMAND with the variables of headgate env: headgate run -- python my_agent.py"""
+def run(isolate: bool, runtime_file: Path | None, command: tuple[str, ...]) -> None:
+    """Run COMMAND with the variables of headgate env: headgate run -- python my_agent.py
+
+    With --isolate, programs that ignore these variables cannot call around the proxy: COMMAND and all that it starts
+    have a network of their own, which leads to the proxy only.
+    """
     program = shutil.which(command[0])
     if program is None:
         raise NotFoundError(f"program not found: {command[0]}")
+    if isolate:
+        from headgate.runtime.isolation import run_isolated  # noqa: PLC0415 - loaded by this option only
+
+        variables, exits = _isolated(runtime_file)
+        sys.exit(run_isolated([program, *command[1:]], {**os.environ, **variables}, exits))
     os.execve(program, list(command), {**os.environ, **_variables(runtime_file)})  # noqa: S606 - what was asked for
+
+
+def _isolated(runtime_file: Path | None) -> tuple[dict[str, str], dict[int, tuple[str, int]]]:
+    """The variables of a program that reaches 127.0.0.1 only, and what its ports there lead to. Raises
+    ValidationError."""
+    access = find_gate(runtime_file)
+    proxy = urlsplit(access.proxy_url)
+    if proxy.scheme != "http" or not proxy.hostname:
+        raise ValidationError(f"--isolate needs a proxy at http://, not {access.proxy_url}")
+    port = proxy.port or 80
+    exits = {port: (proxy.hostname, port)}
+    inside = replace(access, proxy_url=f"http://127.0.0.1:{port}")
+    variables = client_environment(inside, make_trust_files(Path(access.ca_cert)))
+    api = urlsplit(access.api_url)
+    if api.scheme == "http" and api.hostname and is_of_this_machine(access.api_url) and api.port not in (None, port):
+        exits[api.port or 80] = (api.hostname, api.port or 80)
+    else:
+        # The proxy lets the API's own address through.
+        variables |= {"NO_PROXY": "", "no_proxy": ""}
+    return variables, exits
 
 
 def _container(runtime_file: Path | None) -> tuple[dict[str, str], Path]:
