@@ -64,7 +64,7 @@ class Authority:
             key_file = self.private_dir / _KEY_FILE
             if not key_file.exists():
                 # Of two processes that start at the same moment one makes it; both use that one.
-                create_file(key_file, _new_authority(now), mode=0o600)
+                create_file(key_file, new_authority(now), mode=0o600)
             require_secret(key_file)
             self._publish(also)
             return _describe(self._load())
@@ -109,7 +109,7 @@ class Authority:
         try:
             self._retire()
             # Replaced, never missing: whoever starts meanwhile would make one of his own.
-            replace_file(self.private_dir / _KEY_FILE, _new_authority(now), mode=0o600)
+            replace_file(self.private_dir / _KEY_FILE, new_authority(now), mode=0o600)
             self._publish()
             return _describe(self._load())
         except (OSError, ValueError) as error:
@@ -140,8 +140,8 @@ class Authority:
         replace_file(self.certificate_file, b"".join(trusted), mode=0o644)
 
 
-def _new_authority(now: datetime) -> bytes:
-    """Key and certificate, as mitmproxy reads them."""
+def new_authority(now: datetime) -> bytes:
+    """A new key and its certificate, as mitmproxy reads them (PEM)."""
     key = ec.generate_private_key(ec.SECP256R1())
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()

@@ -1,5 +1,6 @@
 """``headgate login``: sign in with a browser, where there is no identity provider."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.shown_address import shown_address
 from headgate.cli.tables import show_json
 from headgate.cli.target import find_instance, result_option, runtime_file_option
+from headgate.configuration.settings import read_settings
 from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import UnavailableError
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
@@ -50,7 +53,7 @@ def login(
         is_first = (user, organization) == (FIRST_ADMINISTRATOR, DEFAULT_ORGANIZATION_ID)
         roles = (Role.ADMIN.value, Role.OPERATOR.value) if is_first else (Role.ADMIN.value,)
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
-    address = find_instance(runtime_file).api_url
+    address = _api_address(runtime_file)
     if not (only_url or as_json):
         address = shown_address(issuer, address)
     url = sign_in_address(
@@ -69,3 +72,14 @@ def login(
     if not only_url:
         granted = ", ".join(sorted(roles))
         click.echo(f"Signs in as {user} ({granted}), once, within {minutes} minutes. Dashboard: {address}/", err=True)
+
+
+def _api_address(runtime_file: Path | None) -> str:
+    """The running instance's. Where the parts run by themselves: HEADGATE_PUBLIC_API_URL. Raises UnavailableError."""
+    try:
+        return find_instance(runtime_file, other_ways=", or set HEADGATE_PUBLIC_API_URL as for the API").api_url
+    except UnavailableError:
+        public = read_settings().public_api_url
+        if runtime_file is not None or os.environ.get("HEADGATE_RUNTIME_FILE") or public is None:
+            raise
+        return public

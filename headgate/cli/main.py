@@ -60,7 +60,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "login": ("headgate.cli.login:login", "Print a link that signs a user in with a browser, once."),
     "token": ("headgate.cli.token:token", "Create an access token for a user, signed by this instance."),
     "mfa": ("headgate.cli.mfa:mfa", "Enroll second factors; create recovery codes."),
-    "secrets": ("headgate.cli.secrets:secrets", "Show, prepare, rotate and retire the master keys of stored secrets."),
+    "secrets": ("headgate.cli.secrets:secrets", "Create key files; show, prepare, rotate and retire master keys."),
     "ca": ("headgate.cli.authority:ca", "Show, export and rotate Headgate's certificate authority."),
     "doctor": ("headgate.cli.doctor:doctor", "Diagnose the configuration and the running instance."),
     "demo": ("headgate.cli.demo:demo", "Run a demonstration that needs no internet."),

@@ -1,4 +1,4 @@
-"""``headgate secrets``: the master keys that stored secrets are encrypted with."""
+"""``headgate secrets``: the files with keys, and the master keys that stored secrets are encrypted with."""
 
 from typing import Final
 
@@ -7,6 +7,7 @@ import click
 from headgate.cli.lazy_group import LazyGroup, Place
 
 _ELSEWHERE: Final[dict[str, Place]] = {
+    "create": ("headgate.cli.key_files:create", "Create the key files that all machines share."),
     "prepare": ("headgate.cli.master_keys:prepare", "Add a key that is not used yet."),
     "retire": ("headgate.cli.master_keys:retire", "Remove a key from the file."),
     "rotate": (
@@ -22,4 +23,4 @@ _ELSEWHERE: Final[dict[str, Place]] = {
 
 @click.group(cls=LazyGroup, elsewhere=_ELSEWHERE)
 def secrets() -> None:
-    """Show, prepare, rotate and retire the master keys of stored secrets."""
+    """Create key files; show, prepare, rotate and retire the master keys of stored secrets."""

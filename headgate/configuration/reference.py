@@ -18,6 +18,10 @@ the process with a message that names the variable. This page is made from `head
 _TAIL = """
 Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables marked *secret* are never logged.
 
+A secret may also stand in a file, which the same name with `_FILE` at its end names, as in `HEADGATE_REDIS_URL_FILE`.
+The variable itself takes precedence. Headgate reads the file only if nobody else can (docs/guides/several-machines.md).
+`HEADGATE_SIGNING_KEYS_FILE` is the setting above.
+
 The client commands (`headgate approvals`, `headgate policy`, …) read three more: `HEADGATE_RUNTIME_FILE`, the
 runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine. `HEADGATE_TOKEN`
 alone: that person, at the instance on this machine. `headgate env`, `run`, `mcp` and `doctor` read `HEADGATE_API_URL`

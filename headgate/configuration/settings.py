@@ -1,4 +1,5 @@
-"""The settings of a process: parsed once, at its start, from environment variables; frozen after that.
+"""The settings of a process: parsed once, at its start, from environment variables and the files of secrets that they
+name; frozen after that.
 
 This class is the one table of settings: docs/reference/settings.md is made from it (``reference.py``) and
 compared by a test, so that a setting without documentation fails.
@@ -29,6 +30,7 @@ from headgate.configuration.variables import (
     redis_address,
     request_quota,
     seconds_up_to,
+    secret_in_file,
     secret_text,
     size_bytes,
     switch,
@@ -419,7 +421,11 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     values: dict[str, Any] = {}  # the edge: checked field by field, frozen in the next line
     for one in fields(Settings):
         row: Variable = one.metadata["variable"]
-        values[one.name] = row.value(environment.get(row.name))
+        given = environment.get(row.name)
+        file_variable = file_variable_of(row)
+        if not given and file_variable is not None and (named := environment.get(file_variable)):
+            given = secret_in_file(file_variable, named)
+        values[one.name] = row.value(given)
     values["data_dir"] = (values["data_dir"] or default_data_directory(environment)).absolute()
     # The cores that this process may use, which a container's limit on CPU sets makes fewer than the machine's.
     values["proxy_workers"] = values["proxy_workers"] or len(os.sched_getaffinity(0))
@@ -429,6 +435,12 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 def all_variables() -> tuple[Variable, ...]:
     """The table, in the order of the class."""
     return tuple(one.metadata["variable"] for one in fields(Settings))
+
+
+def file_variable_of(row: Variable) -> str | None:
+    """The variable that names a file with this secret in it. ``HEADGATE_SIGNING_KEYS_FILE`` is a setting of its own."""
+    name = f"{row.name}_FILE"
+    return name if row.is_secret and all(name != one.name for one in all_variables()) else None
 
 
 def _in_url(host: str) -> str:

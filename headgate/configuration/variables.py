@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import Secret
 
 _SWITCH = {"on": True, "off": False}
@@ -59,6 +60,24 @@ def text(given: str) -> str:
 
 def secret_text(given: str) -> Secret:
     return Secret(given)
+
+
+def secret_in_file(name: str, given: str) -> str:
+    """The secret in the file that this variable names, without the line's end. Raises ValidationError."""
+    file = path(given)
+    try:
+        require_secret(file)
+        return file.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        said = str(error) if isinstance(error, PermissionError) and error.errno is None else _why_unreadable(error)
+        raise ValidationError(
+            f'the environment variable {name} is "{given[:200]}": {said}', details={"variable": name, "reason": said}
+        ) from error
+
+
+def _why_unreadable(error: OSError | UnicodeDecodeError) -> str:
+    reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+    return f"the file cannot be read ({reason})"
 
 
 def path(given: str) -> Path:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from headgate.configuration.reference import settings_reference
-from headgate.configuration.settings import Part, all_variables, read_settings
+from headgate.configuration.settings import Part, all_variables, file_variable_of, read_settings
 from headgate.kernel.errors import ValidationError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -100,3 +100,43 @@ def test_every_default_is_a_value() -> None:
 def test_the_reference_page_is_this_table() -> None:
     page = ROOT / "docs" / "reference" / "settings.md"
     assert page.read_text("utf-8") == settings_reference(), "run python -m headgate.configuration.reference"
+
+
+def test_a_secret_may_stand_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "url"
+    file.write_text("postgresql://in-file@db/x\n")
+    file.chmod(0o600)
+    named = {"HEADGATE_API_DATABASE_URL_FILE": str(file)}
+    assert read_settings(named).database_url_of(Part.API).reveal() == "postgresql://in-file@db/x"
+    both = named | {"HEADGATE_API_DATABASE_URL": "postgresql://own@db/x"}
+    assert read_settings(both).database_url_of(Part.API).reveal() == "postgresql://own@db/x"
+
+
+@pytest.mark.parametrize(
+    ("content", "mode", "says"),
+    [
+        (b"postgresql://u:hunter2@db/x", 0o644, "chmod 600"),
+        (b"mysql://u:hunter2@db/x", 0o600, "postgresql://"),
+        (b"\xff\xfe", 0o600, "UTF-8"),
+        (None, 0, "No such file"),
+    ],
+)
+def test_a_file_of_a_secret_that_cannot_be_used_is_named(
+    tmp_path: Path, content: bytes | None, mode: int, says: str
+) -> None:
+    file = tmp_path / "url"
+    if content is not None:
+        file.write_bytes(content)
+        file.chmod(mode)
+    with pytest.raises(ValidationError) as caught:
+        read_settings({"HEADGATE_DATABASE_URL_FILE": str(file)})
+    assert "HEADGATE_DATABASE_URL" in caught.value.message
+    assert says in caught.value.message
+    assert "hunter2" not in caught.value.message
+
+
+def test_only_secrets_stand_in_files_and_no_setting_is_shadowed() -> None:
+    assert [one.name for one in all_variables() if one.is_secret and file_variable_of(one) is None] == [
+        "HEADGATE_SIGNING_KEYS"
+    ]
+    assert not any(file_variable_of(one) for one in all_variables() if not one.is_secret)

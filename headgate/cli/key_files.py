@@ -1,0 +1,70 @@
+"""``headgate secrets create``: the files with keys that all machines of an installation share."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import click
+
+from headgate.cli.tables import show_json, show_table
+from headgate.cli.target import result_option
+from headgate.evidence.signing_keys import SigningKeySource
+from headgate.kernel.atomic_file import create_file
+from headgate.kernel.clock import system_clock
+from headgate.kernel.errors import UnavailableError
+from headgate.organizations.local_issuer import KEY_FILE, open_local_issuer
+from headgate.vault.master_keys import create_master_keys
+from proxy.authority import new_authority
+
+AUTHORITY: Final = "ca.pem"
+CERTIFICATES: Final = "ca-certificates.pem"
+MASTER_KEYS: Final = "master-keys.json"
+SIGNING_KEYS: Final = "signing-keys"
+
+_PRIVATE_KEY: Final = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\s*", re.DOTALL)
+
+
+def _create_authority(path: Path) -> None:
+    create_file(path, new_authority(system_clock()), mode=0o600)
+
+
+def _copy_certificates(path: Path) -> None:
+    create_file(path, _PRIVATE_KEY.sub(b"", (path.parent / AUTHORITY).read_bytes()), mode=0o644)
+
+
+# In this order: the certificates are those of the authority.
+_FILES: Final[dict[str, Callable[[Path], object]]] = {
+    AUTHORITY: _create_authority,
+    CERTIFICATES: _copy_certificates,
+    MASTER_KEYS: create_master_keys,
+    SIGNING_KEYS: lambda path: SigningKeySource(path).create(),
+    KEY_FILE: lambda path: open_local_issuer(path.parent),
+}
+
+
+@click.command()
+@click.argument("directory", type=click.Path(path_type=Path, file_okay=False))
+@result_option
+def create(directory: Path, as_json: bool) -> None:
+    """Create the key files that all machines share, with mode 0600. Files that exist are kept."""
+    states = create_key_files(directory)
+    if as_json:
+        show_json({"directory": str(directory), "files": states})
+        return
+    show_table(("FILE", "STATE"), states.items())
+
+
+def create_key_files(directory: Path) -> dict[str, str]:
+    """Returns "created" or "kept" by file name. Raises UnavailableError."""
+    states = {}
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name, make in _FILES.items():
+            path = directory / name
+            states[name] = "kept" if path.exists() else "created"
+            if not path.exists():
+                make(path)
+    except OSError as error:
+        raise UnavailableError(f"the key files cannot be made in {directory}: {error.strerror}") from error
+    return states
