@@ -13,18 +13,20 @@ _BUILD_SECONDS = 600
 _PLACES = ("/usr/local/go/bin/go", "/usr/lib/go/bin/go")
 
 
-def build_go_program(folder: Path, into: Path) -> Path:
-    """The program's path. Modules come through the module proxy and are those of go.sum; no toolchain is fetched.
+def build_go_program(folder: Path, into: Path, package: str = ".") -> Path:
+    """The path of the folder's program, or of another ``package`` that its go.mod names as a tool.
+
+    Modules come through the module proxy and are those of go.sum; no toolchain is fetched.
 
     A Go before 1.21 neither reads the third number of ``go 1.24.0`` nor refuses a higher one than its own: it gets two.
     """
     go = _go()
     source = into / "source"
-    shutil.copytree(folder, source)
+    shutil.copytree(folder, source, dirs_exist_ok=True)
     if _minor_version(go) < 21:
         module = source / "go.mod"
         module.write_text(re.sub(r"(?m)^(go 1\.\d+)\.\d+$", r"\1", module.read_text("utf-8")), "utf-8")
-    program = into / folder.name
+    program = into / (folder.name if package == "." else package.rpartition("/")[2])
     environment = {
         **os.environ,
         "GOTOOLCHAIN": "local",
@@ -33,7 +35,7 @@ def build_go_program(folder: Path, into: Path) -> Path:
         "GOWORK": "off",
     }
     done = subprocess.run(
-        [go, "build", "-trimpath", "-o", str(program), "."],
+        [go, "build", "-trimpath", "-o", str(program), package],
         cwd=source,
         env=environment,
         capture_output=True,
@@ -42,7 +44,7 @@ def build_go_program(folder: Path, into: Path) -> Path:
         check=False,
     )
     if done.returncode != 0:
-        pytest.fail(f"go build of {folder.name} failed: {done.stderr}")
+        pytest.fail(f"go build of {program.name} failed: {done.stderr}")
     return program
 
 
