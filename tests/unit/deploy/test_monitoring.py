@@ -72,6 +72,12 @@ def test_promtool_accepts_the_rules_and_they_fire_on_what_they_are_for() -> None
     promtool("test", "rules", RULES.parent / "alerts-test.yaml")
 
 
+def test_prometheus_accepts_the_configuration_of_compose(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "deploy" / "compose" / "prometheus.yaml", tmp_path)
+    shutil.copy(RULES, tmp_path)  # as the Compose file mounts them, side by side
+    promtool("check", "config", tmp_path / "prometheus.yaml")
+
+
 def test_every_alert_is_tested_and_explained() -> None:
     tested = (RULES.parent / "alerts-test.yaml").read_text("utf-8")
     explained = (ROOT / "docs" / "guides" / "production.md").read_text("utf-8")
