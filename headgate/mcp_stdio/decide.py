@@ -74,18 +74,19 @@ class Decisions:
         self._api_url = api_url.rstrip("/")
         self._hold_seconds = hold_seconds
         self._clock = clock
-        self._held: OrderedDict[bytes, str] = OrderedDict()
+        self._held: OrderedDict[bytes, Waiting] = OrderedDict()
 
     async def decide(self, proposal: Proposal) -> Passed | Waiting:
         """Raises HeadgateError: it is not to be passed on, and why."""
         held = self._held.get(proposal.digest)
         if held is not None:
-            detail = await self._detail(held, wait_seconds=0)
-            if detail["status"] == _PENDING:
-                return _waiting(detail)
-            del self._held[proposal.digest]
-            if detail["status"] == "approved" or _is_denied_by_a_person(detail):
-                return _decided(detail)
+            detail = await self._detail(held.action_id, wait_seconds=0)
+            if self._held.get(proposal.digest) is held:  # else one that waited has taken the approval meanwhile
+                if detail["status"] == _PENDING:
+                    return self._remember(proposal.digest, _waiting(detail))
+                del self._held[proposal.digest]
+                if detail["status"] == "approved" or _is_denied_by_a_person(detail):
+                    return _decided(detail)
         body: dict[str, Any] = {
             "tool": proposal.tool,
             "operation": proposal.operation,
@@ -106,17 +107,21 @@ class Decisions:
             decision = answer["decision"]
             details = {"policy_id": decision["policy_id"], "risk_level": decision["risk_level"]}
             raise DeniedError(decision["reason"], details={"action_id": action_id, **details})
-        self._remember(proposal.digest, action_id)
-        return Waiting(action_id, answer["approval_id"] or "", answer["decision"]["reason"])
+        waiting = Waiting(action_id, answer["approval_id"] or "", answer["decision"]["reason"])
+        return self._remember(proposal.digest, waiting)
 
     async def settle(self, proposal: Proposal, waiting: Waiting) -> Passed:
-        """Waits for the approval. Raises HeadgateError."""
+        """Waits for the approval, which serves one call: the last of those that wait for it. Raises HeadgateError."""
         until = self._clock() + self._hold_seconds
         while True:
             left = until - self._clock()
             detail = await self._detail(waiting.action_id, wait_seconds=int(min(max(left, 0), _POLL_SECONDS)))
+            if self._held.get(proposal.digest) is not waiting:
+                raise NotApprovedError(
+                    "the same call was made again and took the place of this one", details={"action_id": detail["id"]}
+                )
             if detail["status"] != _PENDING:
-                self._held.pop(proposal.digest, None)
+                del self._held[proposal.digest]
                 return _decided(detail)
             if left <= 1:
                 raise self._still_held(detail)
@@ -163,10 +168,12 @@ class Decisions:
             details={"action_id": action_id},
         )
 
-    def _remember(self, digest: bytes, action_id: str) -> None:
-        self._held[digest] = action_id
+    def _remember(self, digest: bytes, waiting: Waiting) -> Waiting:
+        self._held[digest] = waiting
+        self._held.move_to_end(digest)
         if len(self._held) > _REMEMBERED_MAX:
             self._held.popitem(last=False)
+        return waiting
 
     def _still_held(self, detail: ActionDetail) -> StillHeldError:
         waiting = _waiting(detail)

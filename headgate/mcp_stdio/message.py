@@ -1,6 +1,8 @@
 """One JSON-RPC 2.0 message of MCP's stdio transport: a line (MCP, "Transports", "stdio"). Pure.
 
-Strict: a line that two readers could read differently is no message, and goes no further.
+Strict: a line that two readers could read differently is no message, and goes no further. That is so of a carriage
+return, too: readers with universal newlines, such as Python's, end a line there, and would find another message behind
+it ("Messages are delimited by newlines, and MUST NOT contain embedded newlines").
 """
 
 from dataclasses import dataclass
@@ -52,6 +54,8 @@ class Message:
 
 def parse_message(line: bytes) -> Message:
     """Raises AmbiguousRequestError."""
+    if b"\r" in line:
+        raise AmbiguousRequestError("the line has a carriage return in it, where some readers begin another message")
     try:
         body = parse_strict(line)
     except ValidationError as error:

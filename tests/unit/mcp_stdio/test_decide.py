@@ -1,7 +1,7 @@
 """What the API answers becomes of a message; whatever it does not answer is a refusal."""
 
+import asyncio
 import json
-from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,7 +14,6 @@ from headgate.mcp_stdio.decide import Decisions, DeniedError, NotApprovedError, 
 from headgate.mcp_stdio.message import NotDecidedError
 from headgate.mcp_stdio.proposal import Proposal
 
-type Answer = Callable[[httpx.Request], httpx.Response]
 PROPOSAL = Proposal("mcp_files", "save", {"path": "a"}, {"mcp": {"method": "tools/call", "name": "save"}})
 DECISION = {"decision": "x", "reason": "a reviewer decides", "risk_level": "high", "policy_id": "pol_1"}
 
@@ -30,7 +29,8 @@ def decisions(*answers: dict[str, Any] | int | Exception, hold_seconds: float = 
     asked: list[str] = []
     left = list(answers)
 
-    def answer(request: httpx.Request) -> httpx.Response:
+    async def answer(request: httpx.Request) -> httpx.Response:
+        await asyncio.sleep(0)  # others ask meanwhile
         asked.append(f"{request.method} {request.url.path}")
         following = left.pop(0)
         if isinstance(following, Exception):
@@ -97,6 +97,35 @@ async def test_a_call_that_nobody_decided_goes_on_waiting_when_it_comes_again() 
     assert await made.decide(PROPOSAL) == Passed("act_1")
     await made.decide(PROPOSAL)
     assert asked[-1] == "POST /v1/actions", "an approval is used once"
+
+
+async def test_one_approval_is_not_for_two_calls_that_wait_for_it() -> None:
+    made, _ = decisions(*[action("pending_approval")] * 2, *[action("approved")] * 2, hold_seconds=60)
+    first, second = await made.decide(PROPOSAL), await made.decide(PROPOSAL)
+    assert isinstance(first, Waiting)
+    assert isinstance(second, Waiting)
+    with pytest.raises(NotApprovedError, match="took the place of this one"):
+        await made.settle(PROPOSAL, first)
+    assert await made.settle(PROPOSAL, second) == Passed("act_1")
+
+
+async def test_one_approval_is_not_for_a_call_that_waits_and_for_one_that_comes_after_it() -> None:
+    made, _ = decisions(action("pending_approval"), *[action("approved")] * 2, hold_seconds=60)
+    first = await made.decide(PROPOSAL)
+    assert isinstance(first, Waiting)
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    with pytest.raises(NotApprovedError, match="took the place of this one"):
+        await made.settle(PROPOSAL, first)
+
+
+async def test_an_approval_that_is_taken_while_the_same_call_asks_for_it() -> None:
+    pending, approved = action("pending_approval"), action("approved")
+    made, asked = decisions(pending, approved, approved, action("allowed"), hold_seconds=60)
+    first = await made.decide(PROPOSAL)
+    assert isinstance(first, Waiting)
+    results = await asyncio.gather(made.settle(PROPOSAL, first), made.decide(PROPOSAL))
+    assert results == [Passed("act_1"), Passed("act_1")]
+    assert asked[-1] == "POST /v1/actions", "decided anew"
 
 
 async def test_a_denial_answers_the_call_that_comes_again_too() -> None:

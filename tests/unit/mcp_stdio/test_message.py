@@ -75,3 +75,10 @@ def test_whatever_the_line_is(line: bytes) -> None:
         assert parse_message(line).kind in Kind
     except AmbiguousRequestError:
         return
+
+
+def test_a_message_inside_a_message() -> None:
+    """A server that reads its input with universal newlines would find a call that nobody has decided."""
+    call = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"delete_all","arguments":{}}}'
+    with pytest.raises(AmbiguousRequestError, match="carriage return"):
+        parse_message(b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":\r' + call + b"\r}}")
