@@ -94,8 +94,11 @@ class GitRequest:
 
 
 def recognise(read_call: ReadCall, headers: Headers, body: Body) -> GitRequest | None:
-    """None where the call is none of Git's. Raises AmbiguousRequestError: a push that cannot be read whole."""
+    """None where the call is none of Git's. Raises AmbiguousRequestError: a push that cannot be read whole, and one of
+    Git's addresses in a spelling that only some servers take for it."""
     method, path = read_call.call.method, read_call.path
+    if method == "POST":
+        _require_plain(path)
     if method == "POST" and path.endswith(_PUSH):
         return _push(read_call, headers)
     if method == "POST" and path.endswith(_FETCH):
@@ -106,6 +109,16 @@ def recognise(read_call: ReadCall, headers: Headers, body: Body) -> GitRequest |
         facts: JsonObject = {"repository": _repository(path, _REFS), "service": service}
         return GitRequest(GitOperation.LIST_REFS, Effect.READ, facts)
     return None
+
+
+def _require_plain(path: str) -> None:
+    """Servers on the Servlet API cut what follows a ``;`` from a segment, and those of IIS ignore case."""
+    name = path.rpartition("/")[2]
+    if name not in _SERVICES and name.partition(";")[0].lower() in _SERVICES:
+        raise AmbiguousRequestError(
+            "the path can be read in more than one way: some servers take it for an address of Git",
+            details={"field": "path"},
+        )
 
 
 def _push(read_call: ReadCall, headers: Headers) -> GitRequest:

@@ -26,9 +26,14 @@ RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOO
 def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
     """None where the call is of none of these protocols. Raises AmbiguousRequestError: of two at once."""
     query = dns.recognise(read_call, headers)
+    request = git.recognise(read_call, headers, body)
+    if query is not None and request is not None:
+        raise AmbiguousRequestError(
+            "the request can be read in more than one way: as a DNS query and as one of Git's",
+            details={"field": "content-type"},
+        )
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
-    request = git.recognise(read_call, headers, body)
     if request is not None:
         return _git_draft(read_call, body, request)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:

@@ -165,6 +165,19 @@ def test_a_push_that_cannot_be_read_whole_is_refused(body: bytes) -> None:
         read("POST", "/a.git/git-receive-pack", body, _PUSH)
 
 
+@pytest.mark.parametrize("name", ["git-receive-pack;x=1", "Git-Receive-Pack", "GIT-UPLOAD-PACK;", "git-upload-pack;a"])
+def test_an_address_that_only_some_servers_take_for_one_of_gits_is_refused(name: str) -> None:
+    with pytest.raises(AmbiguousRequestError, match="some servers take it for an address of Git"):
+        read("POST", f"/a.git/{name}", push(f"{_OLD} {_NEW} refs/heads/main"), _PUSH)
+
+
+@pytest.mark.parametrize("address", ["git-receive-pack", "git-upload-pack"])
+def test_what_says_that_it_is_a_dns_query_is_refused_at_gits_addresses(address: str) -> None:
+    """Not every Git server looks at the type."""
+    with pytest.raises(AmbiguousRequestError, match=r"as a DNS query and as one of Git.s"):
+        read("POST", f"/a.git/{address}", push(f"{_OLD} {_NEW} refs/heads/main"), "application/dns-message")
+
+
 def test_what_servers_take_is_read() -> None:
     shallow = line(f"shallow {_OLD}")
     upper = (
