@@ -33,7 +33,8 @@ def summary(
         what = "open a WebSocket at" if operation == CONNECT else "send a message over the WebSocket at"
         return f"{who} {what} {_address(http)}{_with(_named(_object(params, 'message')))}."
     if tool == _GIT and (updates := _updates(params)):
-        return f"{who} push to {_short(str(params.get('repository')))} at {_short(str(params.get('host')))}: {updates}."
+        where = f"{_short(str(params.get('repository')))} at {_short(str(params.get('host')))}"
+        return f"{who} push to {where}: {updates}{_options(params)}."
     if tool in CALL_TOOLS and http is not None:
         return f"{who} send {_call(http)}{_with(_named(_sent(params)))}."
     described = descriptions.get((tool, operation))
@@ -59,21 +60,32 @@ def for_a_channel(http: JsonObject | None) -> JsonObject | None:
 
 
 def _updates(params: JsonObject) -> str:
-    """``update refs/heads/main (not proven to be a fast-forward)``. Empty: the call updates no ref."""
+    """``update refs/heads/main (not proven to be a fast-forward)``. Empty: the call updates no ref. What takes away, or
+    may, comes first: an agent chooses what stands in front of it."""
     updates = params.get("updates")
     if not isinstance(updates, list):
         return ""
     told = [
         f"{one.get('change')} {_short(str(one.get('ref')))}"
-        + (
-            " (not proven to be a fast-forward)"
-            if one.get("change") == "update" and not one.get("fast_forward")
-            else ""
-        )
-        for one in updates[:_NAMED_MAX]
-        if isinstance(one, dict)
+        + (" (not proven to be a fast-forward)" if _is_unproven(one) else "")
+        for one in sorted(
+            (one for one in updates if isinstance(one, dict)),
+            key=lambda one: (one.get("change") != "delete", not _is_unproven(one)),
+        )[:_NAMED_MAX]
     ]
     return ", ".join(told) + (f", and {len(updates) - _NAMED_MAX} more" if len(updates) > _NAMED_MAX else "")
+
+
+def _is_unproven(update: JsonObject) -> bool:
+    return update.get("change") == "update" and not update.get("fast_forward")
+
+
+def _options(params: JsonObject) -> str:
+    options = params.get("options")
+    if not isinstance(options, list) or not options:
+        return ""
+    more = f", and {len(options) - _NAMED_MAX} more" if len(options) > _NAMED_MAX else ""
+    return f", with the push options {', '.join(_short(str(one)) for one in options[:_NAMED_MAX])}{more}"
 
 
 def _call(http: JsonObject) -> str:

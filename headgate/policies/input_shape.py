@@ -36,6 +36,7 @@ _GIT: Final = Members(
         "command": _TEXT,
         "wants": _TEXT,
         "updates": None,
+        "options": None,
         "objects": _TEXT,
         "bytes": _TEXT,
     }

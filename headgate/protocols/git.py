@@ -6,7 +6,7 @@ branch would not see it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -29,6 +29,7 @@ _FLUSH, _DELIMITER, _RESPONSE_END = 0, 1, 2
 _LENGTH_DIGITS: Final = 4
 _SHA1_DIGITS: Final = 40
 _UPDATES_MAX: Final = 1_000
+_OPTIONS_MAX: Final = 100
 _NAME_BYTES_MAX: Final = 1_024
 _COMMAND: Final = re.compile(
     rb"([0-9a-f]{40}|[0-9a-f]{64}) ([0-9a-f]{40}|[0-9a-f]{64}) ([^\x00-\x20\x7f]+)", re.IGNORECASE
@@ -85,6 +86,14 @@ class RefUpdate:
 
 
 @dataclass(frozen=True, slots=True)
+class Push:
+    """``options``: texts for the server's hooks, which some servers obey (gitprotocol-pack, "push-options")."""
+
+    updates: Sequence[RefUpdate]
+    options: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
 class GitRequest:
     """``facts``: what policies read as ``input.git``."""
 
@@ -124,20 +133,20 @@ def _require_plain(path: str) -> None:
 def _push(read_call: ReadCall, headers: Headers) -> GitRequest:
     if headers.content_encoding is not None:
         raise _unreadable("it is in a content coding, which Git does not use here")
-    updates = read_push(read_call.call.body)
+    push = read_push(read_call.call.body)
     facts: JsonObject = {
         "repository": _repository(read_call.path, _PUSH),
-        "updates": [one.record() for one in updates],
+        "updates": [one.record() for one in push.updates],
+        "options": [*push.options],
     }
-    if not updates:
+    if not push.updates:
         return GitRequest(GitOperation.PROBE, Effect.READ, facts)
-    deletes = any(one.change is Change.DELETE for one in updates)
+    deletes = any(one.change is Change.DELETE for one in push.updates)
     return GitRequest(GitOperation.PUSH, Effect.DESTRUCTIVE if deletes else Effect.WRITE, facts)
 
 
-def read_push(body: bytes) -> Sequence[RefUpdate]:
-    """The updates of a push (gitprotocol-pack, "Reference Update Request and Packfile Transfer"). Raises
-    AmbiguousRequestError."""
+def read_push(body: bytes) -> Push:
+    """A push (gitprotocol-pack, "Reference Update Request and Packfile Transfer"). Raises AmbiguousRequestError."""
     reader = _PacketReader(body)
     commands: list[tuple[bytes, bytes, bytes]] = []
     has_options = False
@@ -151,20 +160,33 @@ def read_push(body: bytes) -> Sequence[RefUpdate]:
         if found is None or len(found[3]) > _NAME_BYTES_MAX or len({len(found[1]), len(found[2])}) != 1:
             raise _unreadable("a command is not of the form OLD NEW REF")
         if nul:
-            has_options = b"push-options" in capabilities.split()
+            has_options = _has_options(capabilities)
         commands.append((found[1].lower(), found[2].lower(), found[3]))
         if len(commands) > _UPDATES_MAX:
             raise _unreadable(f"it updates more than {_UPDATES_MAX} refs")
-    if has_options:
-        for _ in reader.section():
-            pass
+    options = list(_options(reader.section())) if has_options else []
     pack = reader.rest()
     if pack and not commands:
         raise _unreadable("it has data and no command")
     if len({ref for _, _, ref in commands}) != len(commands):
         raise _unreadable("it names a ref twice")
     commits = PushedCommits(pack, is_sha1=all(len(new) == _SHA1_DIGITS for _, new, _ in commands))
-    return [_update(old, new, ref, commits) for old, new, ref in commands]
+    return Push([_update(old, new, ref, commits) for old, new, ref in commands], options)
+
+
+def _has_options(capabilities: bytes) -> bool:
+    """As Git looks for a capability: until the next NUL, and with a value, too."""
+    return any(one.partition(b"=")[0] == b"push-options" for one in capabilities.partition(b"\0")[0].split())
+
+
+def _options(lines: Iterable[bytes]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        if number == _OPTIONS_MAX or len(line) > _NAME_BYTES_MAX:
+            raise _unreadable(f"it has more than {_OPTIONS_MAX} push options, or one of over {_NAME_BYTES_MAX} bytes")
+        try:
+            yield line.decode()
+        except UnicodeDecodeError:
+            raise _unreadable("a push option is not UTF-8") from None
 
 
 def _update(old: bytes, new: bytes, ref: bytes, commits: PushedCommits) -> RefUpdate:

@@ -6,6 +6,7 @@ import pytest
 
 from headgate.approvals.summary import for_a_channel, sent_call, summary
 from headgate.approvals.visible_text import shown_object, shown_text
+from headgate.kernel.canonical_json import JsonObject
 from headgate.tools.describe import operation_descriptions
 from headgate.tools.load import load_catalogues
 
@@ -90,6 +91,23 @@ def test_a_sentence(sentence: str, expected: str) -> None:
 )
 def test_a_call_in_few_words(call: str, expected: str) -> None:
     assert call == expected
+
+
+def test_what_a_push_takes_away_is_not_behind_what_it_adds() -> None:
+    added = [{"ref": f"refs/heads/{number}", "change": "create", "fast_forward": False} for number in range(9)]
+    forced = {"ref": "refs/heads/side", "change": "update", "fast_forward": False}
+    deleted = {"ref": "refs/heads/main", "change": "delete", "fast_forward": False}
+    params: JsonObject = {
+        "repository": "a.git",
+        "host": "h",
+        "updates": [*added, forced, deleted],
+        "options": ["ci.skip"],
+    }
+    told = said("git", "push", params)
+    assert (
+        "a.git at h: delete refs/heads/main, update refs/heads/side (not proven to be a fast-forward), create" in told
+    )
+    assert told.endswith("and 5 more, with the push options ci.skip.")
 
 
 def test_long_values_are_cut() -> None:

@@ -180,12 +180,8 @@ def test_what_says_that_it_is_a_dns_query_is_refused_at_gits_addresses(address: 
 
 def test_what_servers_take_is_read() -> None:
     shallow = line(f"shallow {_OLD}")
-    upper = (
-        push(f"{_OLD.upper()} {_NEW} refs/heads/main", capabilities="push-options agent=git/2\n")
-        + line("ci.skip")
-        + b"0000"
-    )
-    [update] = read_push(shallow + upper)
+    upper = push(f"{_OLD.upper()} {_NEW} refs/heads/main", capabilities="agent=git/2\n")
+    [update] = read_push(shallow + upper).updates
     assert (update.ref, update.change, update.old) == ("refs/heads/main", Change.UPDATE, _OLD)
     for content_type in (None, "text/plain"):
         assert read("POST", "/a.git/git-receive-pack", push(f"{_OLD} {_ZERO} refs/heads/x"), content_type).effect is (
@@ -193,6 +189,23 @@ def test_what_servers_take_is_read() -> None:
         )
     with pytest.raises(AmbiguousRequestError, match="content coding"):
         read("POST", "/a.git/git-receive-pack", b"0000", _PUSH, content_encoding="gzip")
+
+
+@pytest.mark.parametrize("capability", ["push-options", "push-options=1"])
+def test_push_options_are_read(capability: str) -> None:
+    """GitLab merges by them, so that approvers and policies must see them."""
+    options = line("merge_request.create\n") + line("merge_request.merge_when_pipeline_succeeds") + b"0000"
+    body = push(f"{_OLD} {_NEW} refs/heads/x", capabilities=f"report-status {capability}", pack=options)
+    shown = read("POST", "/a.git/git-receive-pack", body, _PUSH).params["options"]
+    assert shown == ["merge_request.create", "merge_request.merge_when_pipeline_succeeds"]
+    behind_a_nul = push(f"{_OLD} {_NEW} refs/heads/x", capabilities="report-status\0push-options", pack=options)
+    assert read_push(behind_a_nul).options == []
+
+
+@pytest.mark.parametrize("options", [line("x") * 101, line("x" * 1_100), line(b"\xff")])
+def test_push_options_that_cannot_be_shown_are_refused(options: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError, match="push option"):
+        read_push(push(f"{_OLD} {_NEW} refs/heads/x", capabilities="push-options", pack=options + b"0000"))
 
 
 @pytest.mark.parametrize(
