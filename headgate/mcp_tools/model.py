@@ -18,8 +18,10 @@ from headgate.protocols.mcp_tool_list import OfferedTool
 KEPT_DEFINITION_BYTES_MAX: Final = 32 << 10
 """Of a longer definition only the digest is kept."""
 TOOLS_OF_SERVER_MAX: Final = 1_000
+TOOLS_OF_AGENT_MAX: Final = 2_000
+"""Of all servers that one agent runs itself."""
 TOOLS_MAX: Final = 20_000
-"""Of an organization."""
+"""Of an organization, without those of servers that agents run themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from headgate.db.bounded_count import count_rows
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, earliest_id, new_id
-from headgate.mcp_tools.model import TOOLS_MAX, TOOLS_OF_SERVER_MAX, Definition, PinnedTool
+from headgate.mcp_tools.model import TOOLS_MAX, TOOLS_OF_AGENT_MAX, TOOLS_OF_SERVER_MAX, Definition, PinnedTool
 
 NAMES_ELSEWHERE_MAX: Final = 5_000
 _COLUMNS: Final = sql.SQL(
@@ -65,7 +65,7 @@ async def note_tools(
             [one.sha256 for one in listed],
             [one.text for one in listed],
             TOOLS_OF_SERVER_MAX,
-            TOOLS_MAX,
+            TOOLS_OF_AGENT_MAX if "/" in server else TOOLS_MAX,
         ],
     )
     row = await cursor.fetchone()

@@ -38,14 +38,14 @@ class Pinned:
         self.agent_id = organization.agent_id
         self.pins = ToolPins(database, system_clock)
 
-    async def see(self, tools: Mapping[str, str], *, known: bool = False) -> Noted:
+    async def see(self, tools: Mapping[str, str], *, known: bool = False, server: str = SERVER) -> Noted:
         """``known``: by the process that has seen lists before."""
         offered = [OfferedTool(name, {"name": name, "description": text}) for name, text in tools.items()]
-        return await self.note(offered, self.pins if known else ToolPins(self.database, system_clock))
+        return await self.note(offered, self.pins if known else ToolPins(self.database, system_clock), server)
 
-    async def note(self, offered: Sequence[OfferedTool], by: ToolPins) -> Noted:
+    async def note(self, offered: Sequence[OfferedTool], by: ToolPins, server: str = SERVER) -> Noted:
         return await by.note(
-            self.org_id, await self.generation(), SERVER, offered, agent_id=self.agent_id, action_id="act_1"
+            self.org_id, await self.generation(), server, offered, agent_id=self.agent_id, action_id="act_1"
         )
 
     async def generation(self) -> int:
@@ -177,6 +177,21 @@ async def test_a_server_has_no_more_tools_than_it_may(
     with pytest.raises(NotFoundError):
         async with begin_change(api_database, by_ada(pinned.org_id)) as change:
             await forget_tools(change, "mcp_other")
+
+
+async def test_what_agents_say_themselves_takes_no_room_of_others(
+    pinned: Pinned, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headgate.mcp_tools.store.TOOLS_OF_AGENT_MAX", 3)
+    monkeypatch.setattr("headgate.mcp_tools.store.TOOLS_MAX", 2)
+    own = [f"{pinned.agent_id}/mcp_{number}" for number in range(2)]
+    await pinned.see(BEFORE, server=own[0])
+    with pytest.raises(UnavailableError):
+        await pinned.see(BEFORE, server=own[1])
+    assert (await pinned.see({"third": "x"}, server=own[1])).first_seen == 1
+    assert (await pinned.see(BEFORE)).first_seen == 2
+    with pytest.raises(UnavailableError):
+        await pinned.see({"read": "x"}, server="mcp_other_example")
 
 
 async def test_processes_that_see_a_change_at_once_tell_of_it_once(pinned: Pinned, superuser: Any) -> None:

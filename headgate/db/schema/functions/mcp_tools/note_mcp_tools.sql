@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION note_mcp_tools(
 ) RETURNS TABLE (first_seen integer, changed text[], is_full boolean)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
+    is_own constant boolean := position('/' IN p_server) > 0; -- what the agent says of a server that it runs itself
     known integer;
     raised boolean := false;
 BEGIN
@@ -29,7 +30,9 @@ BEGIN
         SELECT count(*) INTO known FROM mcp_tools t WHERE t.org_id = p_org AND t.server = p_server;
         is_full := known + first_seen > p_most_of_server;
         IF NOT is_full THEN
-            SELECT count(*) INTO known FROM mcp_tools t WHERE t.org_id = p_org;
+            -- Of what it says itself an agent has a share of its own: it must not take the room of all others.
+            SELECT count(*) INTO known FROM mcp_tools t WHERE t.org_id = p_org
+                AND CASE WHEN is_own THEN starts_with(t.server, p_agent || '/') ELSE position('/' IN t.server) = 0 END;
             is_full := known + first_seen > p_most;
         END IF;
         IF is_full THEN
