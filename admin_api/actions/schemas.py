@@ -91,6 +91,9 @@ class RequestAnswer(BaseModel):
         description=f"{_EXPANDED}: for each value that somebody showed to the agent before, by its path, where it was"
         " first seen; null where no policy asks for it.",
     )
+    mcp: StoredObject | None = Field(
+        default=None, description=f"{_EXPANDED}; of an MCP message: input.mcp, as policies read it."
+    )
 
 
 class ActionApprovalAnswer(BaseModel):
@@ -181,7 +184,7 @@ def action_detail_answer(
     }
     if expand == "all":
         asked_for |= {"params": request.params, "delegation": request.delegation, "http": request.http}
-        asked_for["provenance"] = request.provenance
+        asked_for |= {"provenance": request.provenance, "mcp": request.mcp}
         further = {
             "body": action.body_state,
             "approved_params": approved,

@@ -97,6 +97,7 @@ async def approval_context(
         "params": fields,
         "as_json": json.dumps(fields, ensure_ascii=False),
         "http": http,
+        "beside_arguments": beside_arguments(request.get("mcp")),
         "unshown": unshown_of(params, http),
         "said": request.get("context"),
         "origins": request.get("provenance"),
@@ -133,6 +134,11 @@ def body_of(params: JsonObject, http: JsonObject) -> JsonObject:
     rest = {name: value for name, value in params.items() if not _is_told(value, http.get(name))}
     body = rest.get("body")
     return body if len(rest) == 1 and isinstance(body, dict) else rest
+
+
+def beside_arguments(mcp: JsonValue) -> JsonValue:
+    """What an MCP call sends beside the name and the arguments of its tool. None: nothing."""
+    return (mcp.get("params") if isinstance(mcp, dict) else None) or None
 
 
 def _is_told(value: JsonValue, elsewhere: JsonValue) -> bool:

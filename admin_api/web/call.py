@@ -26,7 +26,7 @@ from admin_api.traffic.routes import get as get_exchange
 from admin_api.traffic.routes import list_all as list_traffic
 from admin_api.traffic.schemas import ExchangeAnswer, WholeExchangeAnswer
 from admin_api.web.api import Api, CurrentApi
-from admin_api.web.approval import body_of
+from admin_api.web.approval import beside_arguments, body_of
 from admin_api.web.call_timeline import moments_of
 from admin_api.web.deciding_rule import rules_of
 from admin_api.web.names import names_of
@@ -74,6 +74,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
     return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
+        "beside_arguments": beside_arguments(answer.request.mcp),
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),

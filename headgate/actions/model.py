@@ -79,6 +79,8 @@ class RecordedRequest:
     delegation: JsonObject | None
     http: JsonObject | None
     provenance: JsonObject | None = None
+    mcp: JsonObject | None = None
+    """Of a message of MCP: what policies read as ``input.mcp``."""
 
 
 @dataclass(frozen=True, slots=True)

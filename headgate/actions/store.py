@@ -268,6 +268,7 @@ def recorded_request(document: Mapping[str, Any]) -> RecordedRequest:
         delegation=document.get("delegation"),
         http=document.get("http"),
         provenance=document.get("provenance"),
+        mcp=document.get("mcp"),
     )
 
 

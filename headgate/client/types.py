@@ -2928,6 +2928,7 @@ class RequestAnswer(TypedDict):
     context: StoredObject | None
     delegation: NotRequired[StoredObject | None]
     http: NotRequired[StoredObject | None]
+    mcp: NotRequired[StoredObject | None]
     operation: str
     params: StoredObject
     provenance: NotRequired[StoredObject | None]

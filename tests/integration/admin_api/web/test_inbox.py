@@ -60,6 +60,21 @@ async def test_nothing_is_cut_and_what_is_hidden_is_a_box(gate) -> None:
     assert "\u200b" not in answer.text
 
 
+async def test_what_an_mcp_call_has_beside_its_arguments_is_shown(gate) -> None:
+    told = {
+        "method": "tools/call",
+        "name": "line",
+        "params": {"inputResponses": {"sure": {"action": "accepted-by-me"}}},
+    }
+    body = {"tool": "write", "operation": "line", "params": {"text": "one"}, "context": {"mcp": told}}
+    held = (await gate.as_agent.post("/v1/actions", json=body)).json()
+    for path in (f"/inbox/{held['approval_id']}", f"/calls/{held['id']}"):
+        request = (await _page(gate, path)).partition('id="h-request"')[2].partition("</section>")[0]
+        shown = request.partition("Agent's statement")[0]
+        assert "Beside the arguments" in shown
+        assert "accepted-by-me" in shown
+
+
 async def test_approve_then_the_page_speaks_of_it_as_past(gate) -> None:
     approval_id = await _held(gate, text="one")
     done = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "approve", "reason": "fine"})
