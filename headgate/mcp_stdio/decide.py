@@ -8,14 +8,17 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from time import monotonic
 from typing import Any, Final, cast
 
+from headgate.approvals.model import USE_GRACE
 from headgate.client import operations
 from headgate.client.asynchronous import AsyncClient
 from headgate.client.errors import ApiError, UnreachableError
 from headgate.client.types import ActionDetail, OfferAnswer
 from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.mcp_stdio.message import NotDecidedError
 from headgate.mcp_stdio.proposal import Proposal
@@ -68,12 +71,19 @@ class Decisions:
     """Of one server, for one client. ``hold_seconds``: how long a message is waited for."""
 
     def __init__(
-        self, client: AsyncClient, api_url: str, *, hold_seconds: float, clock: Callable[[], float] = monotonic
+        self,
+        client: AsyncClient,
+        api_url: str,
+        *,
+        hold_seconds: float,
+        clock: Callable[[], float] = monotonic,
+        now: Clock = system_clock,
     ) -> None:
         self._client = client
         self._api_url = api_url.rstrip("/")
         self._hold_seconds = hold_seconds
         self._clock = clock
+        self._now = now
         self._held: OrderedDict[bytes, Waiting] = OrderedDict()
 
     async def decide(self, proposal: Proposal) -> Passed | Waiting:
@@ -85,7 +95,7 @@ class Decisions:
                 if detail["status"] == _PENDING:
                     return self._remember(proposal.digest, _waiting(detail))
                 del self._held[proposal.digest]
-                if detail["status"] == "approved" or _is_denied_by_a_person(detail):
+                if self._is_usable(detail) or _is_denied_by_a_person(detail):
                     return _decided(detail)
         body: dict[str, Any] = {
             "tool": proposal.tool,
@@ -167,6 +177,14 @@ class Decisions:
             " give the server another name (headgate mcp --name)",
             details={"action_id": action_id},
         )
+
+    def _is_usable(self, detail: ActionDetail) -> bool:
+        """As through the proxy (semantics, "Retry, use, expiry"): an approval that nobody has used ends."""
+        approval = detail["approval"]
+        if detail["status"] != "approved" or approval is None or (decided_at := approval["decided_at"]) is None:
+            return False
+        graced_until = datetime.fromisoformat(decided_at) + USE_GRACE
+        return self._now() < max(datetime.fromisoformat(approval["expires_at"]), graced_until)
 
     def _remember(self, digest: bytes, waiting: Waiting) -> Waiting:
         self._held[digest] = waiting

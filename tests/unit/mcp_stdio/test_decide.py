@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -19,13 +20,17 @@ DECISION = {"decision": "x", "reason": "a reviewer decides", "risk_level": "high
 
 
 def action(status: str, **members: object) -> dict[str, Any]:
-    approval = {"id": "apr_1", "status": "pending", "expires_at": "2026-11-28T00:00:00Z", "comment": None}
+    decided_at = "2026-11-27T12:00:00Z" if status == "approved" else None
+    approval = {"id": "apr_1", "status": "pending", "expires_at": "2026-11-27T12:10:00Z", "comment": None}
+    approval["decided_at"] = decided_at
     made = {"id": "act_1", "status": status, "decision": DECISION, "approval_id": "apr_1", "execution": None}
     return {**made, "approval": approval, **members}
 
 
-def decisions(*answers: dict[str, Any] | int | Exception, hold_seconds: float = 0) -> tuple[Decisions, list[str]]:
-    """One that gets these answers of the API, in order, and what it asked."""
+def decisions(
+    *answers: dict[str, Any] | int | Exception, hold_seconds: float = 0, minutes: int = 14
+) -> tuple[Decisions, list[str]]:
+    """One that gets these answers of the API, in order, and what it asked. ``minutes``: after the approval."""
     asked: list[str] = []
     left = list(answers)
 
@@ -41,7 +46,8 @@ def decisions(*answers: dict[str, Any] | int | Exception, hold_seconds: float = 
         return httpx.Response(200, content=json.dumps(following))
 
     client = AsyncClient("http://api", agent_key="hg_x", patience=Patience(0, 0), transport=httpx.MockTransport(answer))
-    return Decisions(client, "http://api/", hold_seconds=hold_seconds), asked
+    now = datetime(2026, 11, 27, 12, minutes, tzinfo=UTC)
+    return Decisions(client, "http://api/", hold_seconds=hold_seconds, now=lambda: now), asked
 
 
 async def test_what_is_allowed_passes() -> None:
@@ -99,6 +105,13 @@ async def test_a_call_that_nobody_decided_goes_on_waiting_when_it_comes_again() 
     assert asked[-1] == "POST /v1/actions", "an approval is used once"
 
 
+async def test_an_approval_that_nobody_used_in_time_asks_anew() -> None:
+    made, asked = decisions(action("pending_approval"), action("approved"), action("allowed"), minutes=16)
+    await made.decide(PROPOSAL)
+    await made.decide(PROPOSAL)
+    assert asked[-1] == "POST /v1/actions"
+
+
 async def test_one_approval_is_not_for_two_calls_that_wait_for_it() -> None:
     made, _ = decisions(*[action("pending_approval")] * 2, *[action("approved")] * 2, hold_seconds=60)
     first, second = await made.decide(PROPOSAL), await made.decide(PROPOSAL)
@@ -124,7 +137,7 @@ async def test_an_approval_that_is_taken_while_the_same_call_asks_for_it() -> No
     first = await made.decide(PROPOSAL)
     assert isinstance(first, Waiting)
     results = await asyncio.gather(made.settle(PROPOSAL, first), made.decide(PROPOSAL))
-    assert results == [Passed("act_1"), Passed("act_1")]
+    assert [*results] == [Passed("act_1")] * 2
     assert asked[-1] == "POST /v1/actions", "decided anew"
 
 
