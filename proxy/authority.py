@@ -30,6 +30,8 @@ LIFETIME: Final = timedelta(days=5 * 365)
 _BACKDATED: Final = timedelta(days=3)  # clients with slow clocks; more than mitmproxy's leaves, which are two days
 _KEY_FILE: Final = "mitmproxy-ca.pem"  # the name is mitmproxy's
 _RETIRED: Final = "retired"
+_GIVEN: Final = "given"
+"""An empty file: the authority was not made here."""
 _PUBLIC_FILE: Final = "ca.pem"
 
 
@@ -78,10 +80,13 @@ class Authority:
             given = read_given_authority(file, now)
             _private_directory(self.private_dir)
             key_file = self.private_dir / _KEY_FILE
+            is_given = self.private_dir / _GIVEN
             if not key_file.exists() or key_file.read_bytes() != given.pem:
-                if key_file.exists():
+                # Of a given one the file says whether it is still trusted.
+                if key_file.exists() and not is_given.exists():
                     self._retire()
                 replace_file(key_file, given.pem, mode=0o600)
+            is_given.touch(mode=0o600)
         except OSError as error:
             raise UnavailableError(f"HEADGATE_CA_FILE: {error}") from error
         except ValueError as error:
@@ -110,6 +115,7 @@ class Authority:
             self._retire()
             # Replaced, never missing: whoever starts meanwhile would make one of his own.
             replace_file(self.private_dir / _KEY_FILE, new_authority(now), mode=0o600)
+            (self.private_dir / _GIVEN).unlink(missing_ok=True)
             self._publish()
             return _describe(self._load())
         except (OSError, ValueError) as error:

@@ -97,6 +97,18 @@ def test_it_takes_the_place_of_the_machines_own_which_stays_trusted(authority, f
         shared.rotate(NOW)
 
 
+def test_one_that_is_removed_from_the_file_is_no_longer_trusted(authority, file) -> None:
+    own = authority.current()
+    old, new = authority_pem(KEY), authority_pem(OTHER)
+    shared = Authority(authority.private_dir, authority.certificate_file.parent, file)
+    steps = [(KEY, [old]), (KEY, [old, new]), (OTHER, [new, old]), (OTHER, [new])]
+    for key, certificates in steps:
+        file.write_bytes(key_pem(key) + b"".join(certificates))
+        file.chmod(0o600)
+        shared.open(NOW)
+        assert authority.certificate_file.read_bytes() == b"".join([*certificates, own.pem])
+
+
 @pytest.mark.parametrize("rights", [0o644, 0o640])
 def test_a_file_that_others_can_read_is_not_used(tmp_path, file, rights) -> None:
     file.write_bytes(key_pem(KEY) + authority_pem(KEY))
