@@ -8,9 +8,11 @@ from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
 from headgate.actions.delegation import Chain
 from headgate.actions.delegation_store import chain_of, checked_chain, sub_actions_of
-from headgate.actions.model import ActionDetail
+from headgate.actions.model import Action, ActionDetail
 from headgate.actions.request import ActionSubmission
+from headgate.agents.kill_switch import current_stops
 from headgate.journal.apply import require_applied
+from headgate.organizations.stops import refusal, stopping
 
 
 async def chain_above(dependencies: Dependencies, org_id: str, submission: ActionSubmission) -> Chain:
@@ -31,11 +33,19 @@ async def shown_action(
     answer = action_detail_answer(detail, expand, await delegation_of(dependencies, principal, detail))
     if principal.agent_id is not None:
         # What every policy says tells an agent how to get around them; who decides, whom to persuade.
-        return answer.model_copy(update={"policies": None, "timeline": None})
+        stopped = await _stopped(dependencies, principal.org_id, detail.action)
+        return answer.model_copy(update={"policies": None, "timeline": None, "stopped": stopped})
     org_id, action = principal.org_id, detail.action
     says = await policy_says(dependencies, org_id, action.decision)
     timeline = await read_timeline(dependencies, org_id, action.action_id)
     return answer.model_copy(update={"policies": says, "timeline": timeline})
+
+
+async def _stopped(dependencies: Dependencies, org_id: str, action: Action) -> str | None:
+    """An agent that carries the action out itself asks for this before it does. Raises UnavailableError."""
+    async with dependencies.database.transaction(org_id) as connection:
+        stop = stopping(await current_stops(connection, org_id), agent_id=action.agent_id, tool=action.tool)
+    return None if stop is None else refusal(stop)
 
 
 async def delegation_of(

@@ -138,6 +138,11 @@ class ActionDetailAnswer(ActionAnswer):
         description=f"{_EXPANDED}: each step from the submission to the outcome, oldest first: decisions, votes, edits,"
         " reassignments, escalations, attempts; null for an agent's key.",
     )
+    stopped: str | None = Field(
+        default=None,
+        description=f"{_EXPANDED}, for an agent's key: the stop because of which the action must not be carried out"
+        " now, approved or not; null: there is none.",
+    )
 
 
 def submitted_answer(submitted: SubmittedAction) -> SubmittedAnswer:

@@ -73,6 +73,7 @@ class ActionDetailAnswer(TypedDict):
     policies: NotRequired[list[PolicySayAnswer] | None]
     request: RequestAnswer
     status: str
+    stopped: NotRequired[str | None]
     timeline: NotRequired[list[TimelineStepAnswer] | None]
     tool: str
     updated_at: str

@@ -222,6 +222,8 @@ def _is_denied_by_a_person(detail: ActionDetail) -> bool:
 
 def _decided(detail: ActionDetail) -> Passed:
     action_id, approval = detail["id"], detail["approval"]
+    if (stopped := detail.get("stopped")) is not None:
+        raise DeniedError(stopped, details={"action_id": action_id})
     if detail["status"] in _USABLE:
         return Passed(action_id, detail.get("approved_params"))
     details = {"action_id": action_id, "approval_id": detail["approval_id"]}

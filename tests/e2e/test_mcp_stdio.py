@@ -17,6 +17,7 @@ from mcp.types import CancelledNotification, CancelledNotificationParams, Client
 
 from tests.e2e.clients import Administrator
 from tests.e2e.instance import Instance
+from tests.e2e.test_kill_switch import stop
 from tests.e2e.waiting import wait_for
 
 SERVER = Path(__file__).with_name("stdio_tool_server.py")
@@ -149,6 +150,22 @@ async def test_the_same_call_again_goes_on_waiting(administrator: Administrator,
                 await opened.call_tool("save_file", {"path": "/a/again"})
             assert anew.value.error.data["error"]["details"]["approval_id"] != held[0]["approval_id"]
     assert wrapped.saved == ["/a/again"], "one approval, one use"
+
+
+async def test_a_stop_is_for_approved_calls_too(administrator: Administrator, wrapped: Wrapped) -> None:
+    with administrator.policy(POLICY, priority=1):
+        async with wrapped.session("--hold-seconds", "0") as opened:
+            with pytest.raises(McpError, match="APPROVAL_PENDING") as pending:
+                await opened.call_tool("save_file", {"path": "/a/stopped"})
+            approval_id = pending.value.error.data["error"]["details"]["approval_id"]
+            await asyncio.to_thread(administrator.approve, approval_id)
+            stop(administrator, stopped=True)
+            try:
+                with pytest.raises(McpError, match="everything is stopped: an incident"):
+                    await opened.call_tool("save_file", {"path": "/a/stopped"})
+            finally:
+                stop(administrator, stopped=False)
+    assert wrapped.saved == []
 
 
 async def test_a_call_that_its_client_cancels_is_never_sent(administrator: Administrator, wrapped: Wrapped) -> None:

@@ -112,6 +112,15 @@ async def test_an_approval_that_nobody_used_in_time_asks_anew() -> None:
     assert asked[-1] == "POST /v1/actions"
 
 
+async def test_what_is_approved_does_not_pass_a_stop() -> None:
+    stopped = action("approved", stopped="everything is stopped: an incident")
+    made, _ = decisions(action("pending_approval"), stopped, hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(DeniedError, match="an incident"):
+        await made.settle(PROPOSAL, waiting)
+
+
 async def test_one_approval_is_not_for_two_calls_that_wait_for_it() -> None:
     made, _ = decisions(*[action("pending_approval")] * 2, *[action("approved")] * 2, hold_seconds=60)
     first, second = await made.decide(PROPOSAL), await made.decide(PROPOSAL)
