@@ -69,9 +69,9 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
     plain = (await gate.as_agent.get(f"/v1/actions/{made['id']}")).json()
     whole = (await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=all")).json()
     assert set(whole) - set(plain) == {
-        "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies", "timeline",
+        "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies", "timeline", "stopped",
     }  # fmt: skip
-    assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http", "provenance"}
+    assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http", "provenance", "mcp"}
     assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "approver", "edited_by", "edited_at"}
     assert whole["approval"]["comment"] == "not today"
     people = {
