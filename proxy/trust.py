@@ -1,6 +1,5 @@
 """Files of trusted certificates: for clients of the gate, and for the gate as a client of the world."""
 
-import re
 import warnings
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -15,10 +14,10 @@ from cryptography.utils import CryptographyDeprecationWarning
 
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.pem import certificates_in
 
 _log = structlog.get_logger(__name__)
 
-_PEM_BLOCK: Final = re.compile(rb"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
 _OLDEST_JAVA_ENCRYPTION: Final = serialization.PrivateFormat.PKCS12.encryption_builder().kdf_rounds(10_000)
 
 
@@ -55,7 +54,7 @@ def write_java_trust_store(path: Path, authority: Iterable[bytes], password: str
 
 def _public_roots() -> Iterator[x509.Certificate]:
     """Each root by itself: one whose encoding RFC 5280 no longer allows must not take the others with it."""
-    for block in _PEM_BLOCK.findall(Path(certifi.where()).read_bytes()):
+    for block in certificates_in(Path(certifi.where()).read_bytes()):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CryptographyDeprecationWarning)
             try:

@@ -1,10 +1,8 @@
 """The certificates that agents must trust, of the file that a proxy publishes or shares."""
 
-import re
 from pathlib import Path
-from typing import Final
 
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
+from headgate.kernel.pem import certificates_in
 
 
 def trusted_certificates(file: Path | None) -> bytes:
@@ -12,4 +10,4 @@ def trusted_certificates(file: Path | None) -> bytes:
     is left out. Raises OSError."""
     if file is None or not file.is_file():
         return b""
-    return b"".join(one + b"\n" for one in _CERTIFICATE.findall(file.read_bytes()))
+    return b"".join(one + b"\n" for one in certificates_in(file.read_bytes()))

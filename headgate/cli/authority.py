@@ -1,10 +1,8 @@
 """``headgate ca``: the certificate authority that agents trust."""
 
 import os
-import re
 import sys
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -16,9 +14,8 @@ from headgate.configuration.settings import read_settings
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
+from headgate.kernel.pem import without_certificates
 from proxy.authority import Authority, AuthorityCertificate
-
-_CERTIFICATE: Final = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]*-----END CERTIFICATE-----")
 
 
 @click.group()
@@ -87,7 +84,7 @@ def _refuse_other_than_certificates(path: Path) -> None:
     is_made_of_certificates = False
     if path.is_file():
         content = path.read_bytes()
-        is_made_of_certificates = not content.strip() or not _CERTIFICATE.sub(b"", content).strip()
+        is_made_of_certificates = not content.strip() or not without_certificates(content).strip()
     if not is_made_of_certificates:
         raise ConflictError(f"{path} exists and is not a certificate file. Remove it or choose another file")
 

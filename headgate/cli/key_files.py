@@ -1,6 +1,5 @@
 """``headgate secrets create``: the files with keys that all machines of an installation share."""
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
@@ -13,6 +12,7 @@ from headgate.evidence.signing_keys import SigningKeySource
 from headgate.kernel.atomic_file import create_file
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.pem import certificates_in
 from headgate.organizations.local_issuer import KEY_FILE, open_local_issuer
 from headgate.vault.master_keys import create_master_keys
 from proxy.authority import new_authority
@@ -22,15 +22,14 @@ CERTIFICATES: Final = "ca-certificates.pem"
 MASTER_KEYS: Final = "master-keys.json"
 SIGNING_KEYS: Final = "signing-keys"
 
-_PRIVATE_KEY: Final = re.compile(rb"-----BEGIN PRIVATE KEY-----.*?-----END PRIVATE KEY-----\s*", re.DOTALL)
-
 
 def _create_authority(path: Path) -> None:
     create_file(path, new_authority(system_clock()), mode=0o600)
 
 
 def _copy_certificates(path: Path) -> None:
-    create_file(path, _PRIVATE_KEY.sub(b"", (path.parent / AUTHORITY).read_bytes()), mode=0o644)
+    certificates = certificates_in((path.parent / AUTHORITY).read_bytes())
+    create_file(path, b"".join(one + b"\n" for one in certificates), mode=0o644)
 
 
 # In this order: the certificates are those of the authority.
