@@ -1,7 +1,7 @@
 """Pins the tools in the answer to an MCP ``tools/list``, and takes those out of it that the agent may not call.
 
-The answer has been collected; it is read, and written anew only where a tool is left out. An answer that is no list is
-not forwarded: a client could read tools in it that nobody looked at.
+The whole answer has been read before this. It is rewritten only where a tool is left out. An answer that is not a list
+is not forwarded: a client could find tools in it that nobody inspected.
 """
 
 import asyncio
@@ -12,14 +12,13 @@ from mitmproxy.http import Response
 
 from headgate.gate.judged_answer import Definitions
 from headgate.gate.offered_tools import Offer, ToolListing
-from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, UnavailableError
 from headgate.protocols import content_coding
 from headgate.protocols.answer_head import AnswerHead, StreamKind
-from headgate.protocols.mcp_tool_list import ToolListAnswer, read_tool_list
+from headgate.protocols.mcp_tool_list import ToolListAnswer, list_record, read_tool_list
 
 _NOTHING: Final = Offer({}, 0, frozenset())
-_NAMED_MAX: Final = 20
 _NAME_CHARACTERS_MAX: Final = 128
 _LARGE_BYTES: Final = 16 << 10
 _JSON: Final = "application/json"
@@ -61,22 +60,10 @@ class ToolList:
         return None
 
     def record(self) -> JsonObject:
-        """How many tools the server listed, how many of them the agent did not see, were new and had changed; and the
-        first of these."""
         offer = self._offer
-        left_out: list[JsonValue] = [
-            {"name": name[:_NAME_CHARACTERS_MAX], "policy_id": decision.policy_id, "reason": decision.reason}
-            for name, decision in list(offer.denied.items())[:_NAMED_MAX]
-        ]
-        changed: list[JsonValue] = [name[:_NAME_CHARACTERS_MAX] for name in sorted(offer.changed)[:_NAMED_MAX]]
-        return {
-            "listed": self._listed,
-            "left_out": len(offer.denied),
-            "first_left_out": left_out,
-            "first_seen": offer.first_seen,
-            "changed": len(offer.changed),
-            "first_changed": changed,
-        }
+        left_out = [(name[:_NAME_CHARACTERS_MAX], one.policy_id, one.reason) for name, one in offer.denied.items()]
+        changed = [name[:_NAME_CHARACTERS_MAX] for name in sorted(offer.changed)]
+        return list_record(self._listed, left_out, changed, first_seen=offer.first_seen)
 
 
 async def _in_a_thread_if[**Given, Result](

@@ -7,6 +7,7 @@ from typing import Final
 
 from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.git import GIT_TOOL
 from headgate.protocols.http_call import shown_authority
 from headgate.protocols.names import CALL_TOOLS
 from headgate.protocols.websocket import CONNECT, WEBSOCKET_TOOL
@@ -15,7 +16,6 @@ _NAMED_MAX: Final = 6
 _VALUE_MAX_CHARACTERS: Final = 80
 _UNLISTED: Final = "unlisted_"
 _MCP: Final = "mcp_"
-_GIT: Final = "git"
 
 
 def summary(
@@ -32,7 +32,7 @@ def summary(
     if tool == WEBSOCKET_TOOL and http is not None:
         what = "open a WebSocket at" if operation == CONNECT else "send a message over the WebSocket at"
         return f"{who} {what} {_address(http)}{_with(_named(_object(params, 'message')))}."
-    if tool == _GIT and (updates := _updates(params)):
+    if tool == GIT_TOOL and (updates := _updates(params)):
         where = f"{_short(str(params.get('repository')))} at {_short(str(params.get('host')))}"
         return f"{who} push to {where}: {updates}{_options(params)}."
     if tool in CALL_TOOLS and http is not None:
@@ -73,7 +73,7 @@ def _updates(params: JsonObject) -> str:
             key=lambda one: (one.get("change") != "delete", not _is_unproven(one)),
         )[:_NAMED_MAX]
     ]
-    return ", ".join(told) + (f", and {len(updates) - _NAMED_MAX} more" if len(updates) > _NAMED_MAX else "")
+    return _first(told, len(updates)) if told else ""
 
 
 def _is_unproven(update: JsonObject) -> bool:
@@ -84,8 +84,12 @@ def _options(params: JsonObject) -> str:
     options = params.get("options")
     if not isinstance(options, list) or not options:
         return ""
-    more = f", and {len(options) - _NAMED_MAX} more" if len(options) > _NAMED_MAX else ""
-    return f", with the push options {', '.join(_short(str(one)) for one in options[:_NAMED_MAX])}{more}"
+    return f", with the push options {_first([_short(str(one)) for one in options[:_NAMED_MAX]], len(options))}"
+
+
+def _first(named: list[str], total: int) -> str:
+    """What stands first in a list of ``total``, and how much more there is."""
+    return ", ".join(named if len(named) == total else [*named, f"and {total - len(named)} more"])
 
 
 def _call(http: JsonObject) -> str:
@@ -121,10 +125,9 @@ def _named(params: JsonObject) -> str:
     """The first few scalar params, and the number of the other params."""
     plain = [name for name, value in params.items() if not isinstance(value, list | dict | NoneType)]
     named = [f"{_short(name)} {_value(params[name])}" for name in plain[:_NAMED_MAX]]
-    rest = len(params) - len(named)
-    if rest:
-        named.append(f"and {rest} more" if named else f"{rest} param{'' if rest == 1 else 's'}")
-    return ", ".join(named)
+    if params and not named:
+        return f"{len(params)} param{'' if len(params) == 1 else 's'}"
+    return _first(named, len(params))
 
 
 def _value(value: JsonValue) -> str:

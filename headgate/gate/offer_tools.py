@@ -13,9 +13,8 @@ from headgate.kernel.secrets import Secret
 from headgate.mcp_tools.pins import ToolPins
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.draft import Source, make_draft
+from headgate.protocols.mcp import LIST_OPERATION
 from headgate.protocols.mcp_tool_list import OfferedTool
-
-_LIST_OPERATION = "mcp_tools_list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class OfferTools:
         Raises ValidationError (no name of a tool), UnauthorizedError, UnavailableError.
         """
         state, identity = await self.callers.at_one_generation(Caller(key, identity))
-        draft = make_draft(tool=server, operation=_LIST_OPERATION, params={}, source=Source.API)
+        draft = make_draft(tool=server, operation=LIST_OPERATION, params={}, source=Source.API)
         offer = await ToolListing(self.rules, self.pins, state, identity, draft, None).offer(tools)
         judge = answer_judge(self.evaluator, state, read_action(candidate_for(identity, draft)))
         if judge is None:

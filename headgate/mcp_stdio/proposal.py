@@ -10,9 +10,6 @@ from headgate.mcp_stdio.message import Kind, Message
 from headgate.protocols import mcp
 from headgate.protocols.names import altered_name
 
-CALL: Final = "tools/call"
-LIST: Final = "tools/list"
-CANCELLED: Final = "notifications/cancelled"
 _HEADERS: Final[JsonObject] = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 _OF_SERVERS: Final = MappingProxyType(
     {
@@ -49,7 +46,7 @@ def proposal(server: str, message: Message, *, from_server: bool) -> Proposal:
     known = mcp.recognise(_HEADERS, body)
     if known is not None:
         return Proposal(server, known.operation, known.params, _context(known.facts, from_server))
-    if message.method == CALL:
+    if message.method == mcp.CALL:
         raise AmbiguousRequestError("tools/call that is no call")
     operation = _OF_SERVERS.get(message.method) or altered_name(f"mcp_{message.method}")
     return Proposal(server, operation, message.params, _context({"method": message.method}, from_server))

@@ -29,17 +29,16 @@ from headgate.mcp_stdio.message import (
     WithheldError,
     parse_message,
 )
-from headgate.mcp_stdio.proposal import CALL, CANCELLED, LIST, Proposal, proposal
-from headgate.protocols.mcp import McpId, is_mcp_id
+from headgate.mcp_stdio.proposal import Proposal, proposal
+from headgate.protocols.mcp import CALL, CANCELLED, LIST, McpId, is_mcp_id
 from headgate.protocols.mcp_answer import failure_in_message
-from headgate.protocols.mcp_tool_list import read_tool_list
+from headgate.protocols.mcp_tool_list import list_record, read_tool_list
 
 PROGRESS_SECONDS: Final = 10.0
 _REPORT_SECONDS: Final = 10.0
 _NO_ANSWER: Final = "outcome unknown: the server ended, and had not answered"
 _SAME_ID: Final = AmbiguousRequestError("another request with this id has no answer yet")
 _WARNED_CHARACTERS_MAX: Final = 200
-_NAMED_MAX: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +255,8 @@ class Relay:
             details: JsonObject = {"policies": offer["policies"]}
             raise WithheldError(f"the list of tools is withheld: {offer['withheld']}", details=details)
         names = {one["name"] for one in offer["left_out"]}
-        first_left_out: list[JsonValue] = [
-            {"name": one["name"], "policy_id": one["policy_id"], "reason": one["reason"]}
-            for one in offer["left_out"][:_NAMED_MAX]
-        ]
-        changed: list[JsonValue] = [*offer["changed"][:_NAMED_MAX]]
-        tools: JsonObject = {
-            "listed": len(answer.tools),
-            "left_out": len(names),
-            "first_left_out": first_left_out,
-            "first_seen": offer["first_seen"],
-            "changed": len(offer["changed"]),
-            "first_changed": changed,
-        }
+        left_out = [(one["name"], one["policy_id"], one["reason"]) for one in offer["left_out"]]
+        tools = list_record(len(answer.tools), left_out, offer["changed"], first_seen=offer["first_seen"])
         return answer.without(names) if names else line, {"withheld": False, "tools": tools}
 
     async def _report(self, action_id: str, result: JsonObject, error: str | None) -> None:

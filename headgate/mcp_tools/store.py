@@ -8,7 +8,7 @@ from typing import Final
 from psycopg import sql
 from psycopg.rows import DictRow
 
-from headgate.db.bounded_count import count_rows
+from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix, earliest_id, new_id
@@ -128,14 +128,13 @@ async def list_tools(
         conditions.append(sql.SQL("t.changed_at IS NOT NULL"))
     where = sql.SQL(" AND ").join(conditions)
     values: dict[str, object] = {"org": org_id, "server": server}
-    total, is_minimum = await count_rows(
-        connection, sql.SQL("mcp_tools t WHERE {}").format(where), values, exact=exact_total
-    )
     page = sql.SQL("SELECT {} FROM mcp_tools t WHERE {} {} ORDER BY t.tool_id DESC LIMIT %(limit)s OFFSET %(offset)s")
     query = page.format(_COLUMNS, where, sql.SQL("" if cursor is None else "AND t.tool_id < %(before)s"))
     rows = await (
         await connection.execute(query, {**values, "before": cursor, "limit": limit, "offset": offset})
     ).fetchall()
+    source, shown = sql.SQL("mcp_tools t WHERE {}").format(where), Shown(len(rows), limit, offset, cursor)
+    total, is_minimum = await count_list(connection, source, values, shown, exact=exact_total)
     tools = [_tool(row) for row in rows]
     return ToolPage(tools, total, is_minimum, tools[-1].tool_id if len(tools) == limit else None)
 

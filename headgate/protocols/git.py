@@ -19,6 +19,7 @@ from headgate.protocols.draft import Effect, ReadCall
 from headgate.protocols.git_pack import PushedCommits
 from headgate.protocols.headers import Headers
 
+GIT_TOOL: Final = "git"
 _PUSH: Final = "/git-receive-pack"
 _FETCH: Final = "/git-upload-pack"
 _REFS: Final = "/info/refs"

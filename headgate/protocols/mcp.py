@@ -19,22 +19,23 @@ _MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
 _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
 _ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
 _EXACT_BELOW: Final = 2.0**53
-_CALL: Final = "tools/call"
-_LIST: Final = "tools/list"
-_CANCELLED: Final = "notifications/cancelled"
+CALL: Final = "tools/call"
+LIST: Final = "tools/list"
+CANCELLED: Final = "notifications/cancelled"
 _RESERVED: Final = "mcp_"
 _METHODS: Final = (
     *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
-    *("tools/list", "prompts/list", "prompts/get", "subscriptions/listen"),
+    *(LIST, "prompts/list", "prompts/get", "subscriptions/listen"),
     *("resources/list", "resources/templates/list", "resources/read", "resources/directory/read"),
     *("resources/subscribe", "resources/unsubscribe"),
     *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "tasks/update"),
-    *("notifications/initialized", _CANCELLED, "notifications/progress", "notifications/tasks/status"),
+    *("notifications/initialized", CANCELLED, "notifications/progress", "notifications/tasks/status"),
     "notifications/roots/list_changed",
 )
 _OPERATIONS: Final = MappingProxyType(
     {method: _RESERVED + method.replace("setLevel", "set_level").replace("/", "_") for method in _METHODS}
 )
+LIST_OPERATION: Final = _OPERATIONS[LIST]
 _READS: Final = frozenset(
     {
         "initialize",
@@ -42,7 +43,7 @@ _READS: Final = frozenset(
         "ping",
         "logging/setLevel",
         "completion/complete",
-        "tools/list",
+        LIST,
         "prompts/list",
         "prompts/get",
         "subscriptions/listen",
@@ -103,7 +104,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     method, params = body["method"], body.get("params", {})
     if not isinstance(method, str) or not isinstance(params, dict) or not _MEMBERS.issuperset(body):
         return None
-    if method != _CALL and method not in _OPERATIONS:
+    if method != CALL and method not in _OPERATIONS:
         return None
     request_id = body.get("id")
     if request_id is not None and not is_mcp_id(request_id):
@@ -114,7 +115,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     covered_params = _without_progress_token(params)
     exchange = _exchange(headers, method, params, request_id)
     covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
-    if method != _CALL:
+    if method != CALL:
         _agree(headers, method, None)
         return McpMessage(_OPERATIONS[method], covered_params, method in _READS, covered, exchange, {"method": method})
     name, arguments = params.get("name"), params.get("arguments", {})
@@ -128,7 +129,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
 def call_facts(name: str, others: JsonObject, *, is_changed: bool = False) -> JsonObject:
     """``input.mcp`` of a call of the tool ``name``; ``others``: its params beside name and arguments; ``is_changed``:
     its definition is not the one that was accepted."""
-    return {"method": _CALL, "name": name, "params": others, "tool_changed": is_changed}
+    return {"method": CALL, "name": name, "params": others, "tool_changed": is_changed}
 
 
 def told_message(context: JsonObject) -> tuple[McpExchange, JsonObject] | None:
@@ -151,11 +152,11 @@ def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: 
     return McpExchange(
         request_id,
         _session_id(headers),
-        cancels if method == _CANCELLED and is_mcp_id(cancels) else None,
+        cancels if method == CANCELLED and is_mcp_id(cancels) else None,
         token if is_mcp_id(token) else None,
-        has_outcome=request_id is not None and method == _CALL,
-        lists_tools=request_id is not None and method == _LIST,
-        called_tool=name if method == _CALL and isinstance(name, str) else None,
+        has_outcome=request_id is not None and method == CALL,
+        lists_tools=request_id is not None and method == LIST,
+        called_tool=name if method == CALL and isinstance(name, str) else None,
     )
 
 

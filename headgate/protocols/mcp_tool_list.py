@@ -7,7 +7,7 @@ result is a list, whatever its id.
 
 import json
 import re
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 
 NAME_CHARACTERS_MAX: Final = 512
 """The protocol recommends 128 at most (revision 2025-11-25, "Tool Names")."""
+_RECORDED_MAX: Final = 20
 _LINE_END: Final = re.compile(r"\r\n|\n|\r")
 _DATA: Final = "data"
 _BYTE_ORDER_MARK: Final = "\ufeff"
@@ -71,6 +72,24 @@ def read_tool_list(body: bytes, *, is_stream: bool) -> ToolListAnswer:
     parts = tuple(_events(text)) if is_stream else (_part(text, text, ()),)
     messages = [part.message for part in parts if part.message is not None]
     return ToolListAnswer(tuple(tool for one in messages for tool in _tools(one)), parts, is_stream)
+
+
+def list_record(
+    listed: int, left_out: Sequence[tuple[str, str | None, str | None]], changed: Sequence[str], *, first_seen: int
+) -> JsonObject:
+    """What is kept of a list: how many tools the server listed, how many of them the agent did not see (each a name, a
+    policy and its reason), were new and had changed; and the first of these."""
+    first_left_out: list[JsonValue] = [
+        {"name": name, "policy_id": policy_id, "reason": reason} for name, policy_id, reason in left_out[:_RECORDED_MAX]
+    ]
+    return {
+        "listed": listed,
+        "left_out": len(left_out),
+        "first_left_out": first_left_out,
+        "first_seen": first_seen,
+        "changed": len(changed),
+        "first_changed": [*changed[:_RECORDED_MAX]],
+    }
 
 
 def _events(text: str) -> Iterator[_Part]:

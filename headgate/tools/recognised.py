@@ -11,6 +11,7 @@ from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols import dns, git, llm
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
+from headgate.protocols.git import GIT_TOOL
 from headgate.protocols.headers import Headers
 from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_handshake
 from headgate.tools.generic import call_params
@@ -18,7 +19,6 @@ from headgate.tools.generic import call_params
 LLM_TOOL: Final = "llm"
 DNS_TOOL: Final = "dns"
 DNS_QUERY: Final = "query"
-GIT_TOOL: Final = "git"
 RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
 """Names that no catalogue may take."""
 
