@@ -81,7 +81,7 @@ def _postgres(folder: Path) -> Iterator[int]:
     port = free_port()
     program = server.program()
     over_tcp = ("-c", "listen_addresses=127.0.0.1", "-c", f"port={port}")
-    with _running(replace(program, command=program.command + over_tcp)) as process:
+    with running(replace(program, command=program.command + over_tcp)) as process:
 
         def answers() -> bool:
             assert process.poll() is None, server.log.read_text()
@@ -105,7 +105,7 @@ def _valkey(folder: Path) -> Iterator[str]:
     port = free_port()
     program = server.program()
     over_tcp = ("--bind", "127.0.0.1", "--port", str(port), "--requirepass", _VALKEY_PASSWORD)
-    with _running(replace(program, command=program.command + over_tcp)) as process:
+    with running(replace(program, command=program.command + over_tcp)) as process:
         url = f"redis://:{_VALKEY_PASSWORD}@127.0.0.1:{port}/0"
 
         def answers() -> bool:
@@ -121,7 +121,7 @@ def _valkey(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def _running(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
+def running(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
     assert program.log is not None
     with program.log.open("ab") as log:
         process = subprocess.Popen(
@@ -137,4 +137,4 @@ def _running(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
         yield process
     finally:
         process.send_signal(program.stop_signal)
-        process.wait(30)
+        process.wait(60)

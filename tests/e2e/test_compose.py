@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,9 +20,10 @@ import yaml
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
 from headgate.runtime import postgres, valkey
-from headgate.runtime.account import child_setup, server_account
+from headgate.runtime.account import server_account
 from headgate.runtime.folders import open_data_directory, socket_folder
 from headgate.runtime.server_process import Program
+from tests.e2e.external_servers import running
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
 
@@ -65,7 +66,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
     valkey_port = free_port()
     configuration = secrets / "valkey" / "valkey.conf"
     cache = (str(valkey.binary()), str(configuration), "--port", str(valkey_port))
-    with process_of(server.program()), process_of(Program("valkey", cache, os.environ, folder / "valkey.log")):
+    with running(server.program()), running(Program("valkey", cache, os.environ, folder / "valkey.log")):
         wait_for(lambda: answers(administrator), "PostgreSQL answers", seconds=60)
         run_roles(folder, secrets, administrator)
         # Where the servers of this test are, instead of the containers of these names.
@@ -100,25 +101,6 @@ def rewrite(file: Path, what: str, by: str) -> None:
     file.write_text(content.replace(what, by))
 
 
-@contextmanager
-def process_of(program: Program) -> Iterator["subprocess.Popen[bytes]"]:
-    assert program.log is not None
-    with program.log.open("ab") as log:
-        process = subprocess.Popen(
-            program.command,
-            env=dict(program.environment),
-            cwd="/",
-            stdout=log,
-            stderr=log,
-            preexec_fn=child_setup(program.death_signal, program.account),  # noqa: PLW1509 - as server_process does
-        )
-    try:
-        yield process
-    finally:
-        process.send_signal(program.stop_signal)
-        process.wait(60)
-
-
 def answers(url: str) -> bool:
     try:
         psycopg.connect(url).close()
@@ -149,7 +131,7 @@ def test_the_parts_become_ready_with_their_own_logins(stack: Stack) -> None:
     issuer = stack.folder / "api" / "issuer"
     issuer.mkdir(parents=True)
     shutil.copy(stack.secrets / "headgate" / "keys" / "local-issuer.pem", issuer)
-    with ExitStack() as running:
+    with ExitStack() as parts:
         ports: dict[str, int] = {}
         api_port = free_port()
         for part in ("api", "worker", "proxy"):
@@ -162,7 +144,7 @@ def test_the_parts_become_ready_with_their_own_logins(stack: Stack) -> None:
                 "HEADGATE_PROXY_PORT": str(free_port()),
             }
             command = (sys.executable, "-P", "-m", "headgate.cli.main", part)
-            running.enter_context(process_of(Program(part, command, environment, stack.folder / f"{part}.log")))
+            parts.enter_context(running(Program(part, command, environment, stack.folder / f"{part}.log")))
         for part, port in ports.items():
             wait_for(lambda port=port: is_ready(port), f"the {part} is ready", seconds=120)
         public = "https://gate.example.com"
