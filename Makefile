@@ -6,6 +6,7 @@
 # make audit   compare the locks with the databases of known advisories
 # make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
+# make site    the documentation as a site, into dist/site
 # make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
 #              they say
@@ -40,10 +41,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: wheels web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
+.PHONY: wheels site web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,12s/^# \{0,1\}//p' Makefile
+	@sed -n '1,13s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -111,6 +112,11 @@ reference: build
 	@$(BIN)/python -m admin_api.openapi > docs/openapi.json
 	@$(BIN)/python -m headgate.client.generate
 
+# Every link and every page of it is checked; a test does the same. It loads nothing from another host.
+site: build
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file website/mkdocs.yml
+	@echo "wrote dist/site"
+
 # The bundle is committed: whoever installs Headgate needs no npm. A test bundles it again and compares.
 web: web/node_modules/.package-lock.json
 	@npm --prefix web run --silent build
@@ -132,7 +138,7 @@ wheels: build .venv/.stamps/cross-compiler
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-wheels; do \
+	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-site requirements-wheels; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
@@ -149,7 +155,7 @@ $(UV):
 	@.uv/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@touch $(UV)
 
-.venv/.stamps/dependencies: requirements.lock $(EXTRAS:%=requirements-%.lock) requirements-dev.lock | $(UV)
+.venv/.stamps/dependencies: requirements.lock $(EXTRAS:%=requirements-%.lock) requirements-dev.lock requirements-site.lock | $(UV)
 	@echo "== dependencies"
 	@[ -x $(BIN)/python ] || $(UV) venv --quiet --python $(PYTHON) .venv
 	@$(UV) pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes \

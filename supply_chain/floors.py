@@ -18,6 +18,7 @@ PYTHON_LOCKS: Final = (
     "requirements-notifications.lock",
     "requirements-reports.lock",
     "requirements-dev.lock",
+    "requirements-site.lock",
     "requirements-wheels.lock",
 )
 CARGO_LOCK: Final = "regorus-py/Cargo.lock"

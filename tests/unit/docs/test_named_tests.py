@@ -1,0 +1,38 @@
+"""A page that names a test names one that exists, and a page of messages names those of the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
+FIRST_CELL = re.compile(r"^\| ([^|]+) \|", re.MULTILINE)
+SOURCES = [*(ROOT / "headgate").rglob("*.py"), *(ROOT / "addons").rglob("*.py"), *(ROOT / "admin_api").rglob("*.py")]
+OF_OTHERS = {
+    "CONNECT tunnel failed, response 407",
+    "unable to get local issuer certificate",
+    "CERTIFICATE_VERIFY_FAILED",
+    "Couldn't connect to server",
+    "Connection refused",
+}
+
+
+@pytest.mark.parametrize("page", ["works-with.md", "threats.md"])
+def test_a_named_test_exists(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text("utf-8")
+    for file, name in TEST.findall(text):
+        assert re.search(rf"^(?:async )?def {name}\(", (ROOT / file).read_text("utf-8"), re.MULTILINE), (
+            f"{file}::{name}"
+        )
+    assert "`tests/" in text
+
+
+def test_the_messages_of_the_troubleshooting_page_are_those_of_the_code() -> None:
+    page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
+    # Literals that are written over several lines are one.
+    code = re.sub(r'"\s*\n\s*f?"', "", "\n".join(source.read_text("utf-8") for source in SOURCES))
+    messages = {one for row in FIRST_CELL.findall(page) for one in re.findall(r"`([^`]+)`", row)}
+    assert messages > OF_OTHERS and len(messages) > 20
+    kept = {one.removesuffix(" apr_…").removesuffix(" act_…") for one in messages - OF_OTHERS}
+    assert {one for one in kept if one not in code and not one.startswith("headgate ")} == set()
