@@ -34,25 +34,33 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 
 _ENTRIES_OF_ONE_ROW: Final = 8
+# Tables with their indexes. The journal is emptied, and its room is used again.
+_STORED: Final = """
+    SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+    WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> 'journal'
+"""
 _TEXT: Final = payload_text(SYSTEM, {"decision": "allow", "reason": "reading is allowed", "text": "x" * 200})
 
 
 @dataclass(frozen=True)
 class Spent:
-    """Of processes with their reaped children, in seconds; of the log, in bytes."""
+    """Of processes with their reaped children, in seconds; of the log, and of what stays, in bytes."""
 
     postgres: float
     worker: float
     wal_bytes: int
+    stored_bytes: int
 
 
 def spent(instance: Instance, server: "psycopg.Connection[tuple[int]]") -> Spent:
     [(wal_bytes,)] = server.execute("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint").fetchall()
+    [(stored_bytes,)] = server.execute(_STORED).fetchall()
     pids = instance.runtime["pids"]
     return Spent(
         sum(_cpu_seconds(pid) for root in pids["postgres"] for pid in [root, *_children(root)]),
         sum(_cpu_seconds(pid) for pid in pids["worker"]),
         wal_bytes,
+        stored_bytes,
     )
 
 
@@ -91,7 +99,7 @@ def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -
     def applied() -> bool:
         return server.execute("SELECT count(*) FROM journal").fetchall() == [(0,)]
 
-    print("conns   calls/s   postgres µs   worker µs   WAL KB   oldest p99 ms   (of one forwarded GET)")
+    print("conns   calls/s   postgres µs   worker µs   WAL KB   stored KB   oldest p99 ms   (of one forwarded GET)")
     for connections in (1, 8, 64):
         found = []
         for _ in range(rounds):
@@ -114,11 +122,15 @@ def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -
                     (after.postgres - before.postgres) / calls * 1e6,
                     (after.worker - before.worker) / calls * 1e6,
                     (after.wal_bytes - before.wal_bytes) / calls / 1e3,
+                    (after.stored_bytes - before.stored_bytes) / calls / 1e3,
                     statistics.quantiles(ages, n=100)[98] * 1e3,
                 )
             )
-        rps, postgres, worker, wal, age = (statistics.median(one) for one in zip(*found, strict=True))
-        print(f"{connections:>5} {rps:>9.0f} {postgres:>13.0f} {worker:>11.0f} {wal:>8.1f} {age:>13.0f}", flush=True)
+        rps, postgres, worker, wal, stored, age = (statistics.median(one) for one in zip(*found, strict=True))
+        print(
+            f"{connections:>5} {rps:>9.0f} {postgres:>13.0f} {worker:>11.0f} {wal:>8.1f} {stored:>11.1f} {age:>15.0f}",
+            flush=True,
+        )
 
 
 def _entries(org_id: str, agent_id: str, calls: int) -> bytes:

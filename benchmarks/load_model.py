@@ -1,0 +1,96 @@
+"""What a number of calls a day needs: the measured costs of one forwarded call, multiplied.
+
+``python -m benchmarks.load_model`` prints the tables of docs/scale.md; a test compares them. Nothing is measured here. The
+costs are those of docs/figures.md (``benchmarks.gate``, ``benchmarks.record``), measured on 2 shared cores: the model says
+which resource ends first, not how fast other hardware is.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+SECONDS_A_DAY: Final = 86_400
+PEAK: Final = 3
+"""The busiest second of a day has this many times the average."""
+UTILIZATION: Final = 0.5
+"""The part of a core that the peak may use: the other half keeps latency low, and takes over from a lost machine."""
+
+
+@dataclass(frozen=True)
+class CallCosts:
+    """Of one forwarded call with its outcome, at 8 connections a proxy process, everything applied and sealed."""
+
+    proxy_microseconds: float = 1_500
+    postgres_microseconds: float = 358
+    worker_microseconds: float = 125
+    wal_bytes: float = 15_000
+    stored_bytes: float = 10_500
+
+
+CONNECTIONS_OF_PROXY: Final = 6
+"""Of one proxy process at rest; its pool opens at most 5 more."""
+CONNECTIONS_OF_API: Final = 5
+CONNECTIONS_OF_WORKER: Final = 17
+APPLIED_CALLS_A_SECOND: Final = 7_000
+"""Of one organization: its journal is applied in order, by one worker at a time (28,000 events)."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    calls_a_second: float
+    proxy_cores: int
+    postgres_cores: int
+    worker_cores: int
+    wal_megabytes_a_second: float
+    stored_gigabytes_a_day: float
+
+
+def needs(calls_a_day: float, costs: CallCosts) -> Needs:
+    """At the peak; ``stored`` is for the whole day."""
+    peak = calls_a_day / SECONDS_A_DAY * PEAK
+
+    def cores(microseconds: float) -> int:
+        return math.ceil(peak * microseconds / 1e6 / UTILIZATION)
+
+    return Needs(
+        peak,
+        cores(costs.proxy_microseconds),
+        cores(costs.postgres_microseconds),
+        cores(costs.worker_microseconds),
+        peak * costs.wal_bytes / 1e6,
+        calls_a_day * costs.stored_bytes / 1e9,
+    )
+
+
+def load_table(costs: CallCosts) -> list[str]:
+    lines = [
+        "| calls a day | peak a second | proxy cores | PostgreSQL cores | worker cores | WAL at the peak | stored a day |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for power in (5, 6, 7, 8, 9):
+        found = needs(10**power, costs)
+        lines.append(
+            f"| {10**power:,} | {found.calls_a_second:,.0f} | {found.proxy_cores} | {found.postgres_cores} "
+            f"| {found.worker_cores} | {found.wal_megabytes_a_second:,.2f} MB/s | {found.stored_gigabytes_a_day:,.0f} GB |"
+        )
+    return lines
+
+
+def connection_table() -> list[str]:
+    lines = [
+        "| proxy processes | database connections, with one API process and one worker for each 20 |",
+        "|---|---|",
+    ]
+    for processes in (10, 100, 1_000, 10_000):
+        beside = math.ceil(processes / 20)
+        connections = processes * CONNECTIONS_OF_PROXY + beside * (CONNECTIONS_OF_API + CONNECTIONS_OF_WORKER)
+        lines.append(f"| {processes:,} | {connections:,} |")
+    return lines
+
+
+def main() -> None:
+    print("\n".join([*load_table(CallCosts()), "", *connection_table()]))
+
+
+if __name__ == "__main__":
+    main()

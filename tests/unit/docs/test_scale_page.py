@@ -1,0 +1,35 @@
+"""The page about scale shows what the model computes, from the costs that it names."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.load_model import APPLIED_CALLS_A_SECOND, CallCosts, connection_table, load_table, needs
+
+PAGE = (Path(__file__).parents[3] / "docs" / "scale.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("table", [load_table(CallCosts()), connection_table()], ids=["calls", "connections"])
+def test_the_tables_are_those_of_the_model(table: list[str]) -> None:
+    assert "\n".join(table) in PAGE
+
+
+def test_the_costs_are_those_of_the_model() -> None:
+    costs = CallCosts()
+    for named in (
+        f"the proxy | {costs.proxy_microseconds:,.0f} µs",
+        f"PostgreSQL | {costs.postgres_microseconds:,.0f} µs",
+        f"the worker | {costs.worker_microseconds:,.0f} µs",
+        f"write-ahead log | {costs.wal_bytes:,.0f} bytes",
+        f"index entries | {costs.stored_bytes:,.0f} bytes",
+        f"| {APPLIED_CALLS_A_SECOND:,} calls a second of one organization",
+    ):
+        assert named in PAGE, named
+
+
+def test_a_day_of_one_call_a_second() -> None:
+    found = needs(86_400, CallCosts(1e6, 5e5, 1e5, 2e6, 1_000))
+    # Three a second at the peak, on cores that are half used.
+    assert (found.proxy_cores, found.postgres_cores, found.worker_cores) == (6, 3, 1)
+    assert found.wal_megabytes_a_second == pytest.approx(6)
+    assert found.stored_gigabytes_a_day == pytest.approx(0.0864)
