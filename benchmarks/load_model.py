@@ -1,8 +1,8 @@
 """What a number of calls a day needs: the measured costs of one forwarded call, multiplied.
 
-``python -m benchmarks.load_model`` prints the tables of docs/scale.md; a test compares them. Nothing is measured here. The
-costs are those of docs/figures.md (``benchmarks.gate``, ``benchmarks.record``), measured on 2 shared cores: the model says
-which resource ends first, not how fast other hardware is.
+``python -m benchmarks.load_model`` prints the tables of docs/scale.md; a test compares them. Nothing is measured here.
+The costs are those of docs/figures.md (``benchmarks.gate``, ``benchmarks.record``), measured on 2 shared cores: the
+model says which resource ends first, not how fast other hardware is.
 """
 
 import math
@@ -64,14 +64,16 @@ def needs(calls_a_day: float, costs: CallCosts) -> Needs:
 
 def load_table(costs: CallCosts) -> list[str]:
     lines = [
-        "| calls a day | peak a second | proxy cores | PostgreSQL cores | worker cores | WAL at the peak | stored a day |",
+        "| calls a day | peak a second | proxy cores | PostgreSQL cores | worker cores | WAL at the peak "
+        "| stored a day |",
         "|---|---|---|---|---|---|---|",
     ]
     for power in (5, 6, 7, 8, 9):
         found = needs(10**power, costs)
         lines.append(
             f"| {10**power:,} | {found.calls_a_second:,.0f} | {found.proxy_cores} | {found.postgres_cores} "
-            f"| {found.worker_cores} | {found.wal_megabytes_a_second:,.2f} MB/s | {found.stored_gigabytes_a_day:,.0f} GB |"
+            f"| {found.worker_cores} | {found.wal_megabytes_a_second:,.2f} MB/s "
+            f"| {found.stored_gigabytes_a_day:,.0f} GB |"
         )
     return lines
 

@@ -1,8 +1,9 @@
-"""The schema can be distributed by organization: every table against the rules of Citus, from the database's catalogue.
+"""The schema can be distributed by organization: every table is held against the rules of Citus.
 
-The rules (Citus documentation, "Creating and Modifying Distributed Objects"): a unique key of a distributed table contains
-the distribution column; a foreign key between two of them contains it on both sides, in the same place; a reference table
-refers to no distributed one; triggers of distributed tables have to be allowed. docs/scale.md names the tables.
+The rules (Citus documentation, "Creating and Modifying Distributed Objects"): a unique key of a distributed table
+contains the distribution column; a foreign key between two of them contains it on both sides, in the same place; a
+reference table refers to no distributed one; triggers of distributed tables have to be allowed. docs/scale.md names the
+tables.
 """
 
 import psycopg
