@@ -320,6 +320,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/v1/approvals/bulk-decision"): _decide(Audience.AGENTS),
         ("GET", "/v1/approvals/events"): _agents(Scope.APPROVALS_READ),
         ("POST", "/v1/actions/{}/outcome"): _agents(Scope.ACTIONS_WRITE),
+        ("POST", "/v1/actions/{}/take"): _agents(Scope.ACTIONS_WRITE),
         ("POST", "/v1/actions/{}/cancel"): _agents(Scope.ACTIONS_WRITE),
         ("GET", "/v1/executions"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/executions/stats"): _agents(Scope.ACTIONS_READ),

@@ -14,6 +14,7 @@ from admin_api.actions.outcome_routes import router as action_outcomes
 from admin_api.actions.routes import router as actions
 from admin_api.actions.search_routes import router as action_search
 from admin_api.actions.stream_routes import router as action_events
+from admin_api.actions.take_routes import router as action_taking
 from admin_api.actions.value_routes import router as action_values
 from admin_api.agents.history_routes import router as agent_history
 from admin_api.agents.key_routes import router as agent_keys
@@ -118,6 +119,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_values,
     actions,
     action_outcomes,
+    action_taking,
     grants,
     break_glass,
     mcp_tools,

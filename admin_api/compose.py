@@ -42,6 +42,7 @@ from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.gate.record_batch import Recorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.gate.submit_action import SubmitAction
+from headgate.gate.take_action import TakeAction
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import UnavailableError
@@ -150,6 +151,16 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             states=states,
             recorder=recorder,
             submit_action=submit_action,
+            take_action=TakeAction(
+                pipeline=deciding.pipeline(blocked_or_stopped, is_shared=False),
+                callers=Callers(states, keys, clock),
+                recorder=recorder,
+                database=database,
+                clock=clock,
+                vault=vault,
+                catalogue=catalogue,
+                shadow=shadow_calls.recorded,
+            ),
             offer_tools=OfferTools(
                 Callers(states, keys, clock), deciding.rules, ToolPins(database, clock), deciding.evaluator
             ),

@@ -41,6 +41,7 @@ from headgate.gate.offer_tools import OfferTools
 from headgate.gate.organization_state import OrganizationStates
 from headgate.gate.record_batch import Recorder
 from headgate.gate.submit_action import SubmitAction
+from headgate.gate.take_action import TakeAction
 from headgate.judges.judge import Judges
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnauthorizedError
@@ -74,6 +75,7 @@ class Dependencies:
     states: OrganizationStates
     recorder: Recorder
     submit_action: SubmitAction
+    take_action: TakeAction
     offer_tools: OfferTools
     decide_approval: DecideApproval
     edit_approval: EditApproval

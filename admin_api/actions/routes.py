@@ -1,6 +1,6 @@
 """/v1/actions: propose an action, and see what became of it. An agent sees its own actions only."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
@@ -9,6 +9,7 @@ from starlette.responses import Response
 from admin_api.actions.delegation import chain_above, shown_action
 from admin_api.actions.filters import WantedStatus, wanted_status
 from admin_api.actions.schemas import (
+    ACTION_REQUEST,
     ActionAnswer,
     ActionDetailAnswer,
     CurrentExpansion,
@@ -41,36 +42,12 @@ from headgate.gate.submit_action import DuplicateAction
 from headgate.journal.apply import apply_before_reading, require_applied
 from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import ForbiddenError, NotFoundError
-from headgate.kernel.ids import IdPrefix, id_pattern
+from headgate.kernel.ids import IdPrefix
 from headgate.policies.model import Verdict
 from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
-
-
-_ACTION_REQUEST: Final = {
-    "type": "object",
-    "required": ["tool", "operation", "params"],
-    "additionalProperties": False,
-    "properties": {
-        "tool": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
-        "operation": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
-        "params": {"type": "object", "additionalProperties": True},
-        "context": {"type": "object", "additionalProperties": True},
-        "idempotency_key": {"type": "string", "minLength": 1, "maxLength": 128},
-        "parentActionId": {"type": "string", "pattern": id_pattern(IdPrefix.ACTION)},
-        "delegationContext": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                "orchestratorId": {"type": "string"},
-                "workflowId": {"type": "string"},
-                "stepName": {"type": "string"},
-            },
-        },
-    },
-}
 
 
 @router.post(
@@ -84,7 +61,7 @@ _ACTION_REQUEST: Final = {
             "description": "The idempotency_key was used before: the original action",
         },
     },
-    openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": _ACTION_REQUEST}}}},
+    openapi_extra={"requestBody": {"required": True, "content": {JSON: {"schema": ACTION_REQUEST}}}},
 )
 async def submit(request: Request) -> Response:
     """Submits an action and returns the decision, which is durable before the response is sent."""

@@ -18,7 +18,32 @@ from admin_api.json_values import StoredObject
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.gate.submit_action import SubmittedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.policies.model import Decision
+
+ACTION_REQUEST: Final = {
+    "type": "object",
+    "required": ["tool", "operation", "params"],
+    "additionalProperties": False,
+    "properties": {
+        "tool": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
+        "operation": {"type": "string", "minLength": 1, "maxLength": 64, "pattern": "^[a-z][a-z0-9_]*$"},
+        "params": {"type": "object", "additionalProperties": True},
+        "context": {"type": "object", "additionalProperties": True},
+        "idempotency_key": {"type": "string", "minLength": 1, "maxLength": 128},
+        "parentActionId": {"type": "string", "pattern": id_pattern(IdPrefix.ACTION)},
+        "delegationContext": {
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "orchestratorId": {"type": "string"},
+                "workflowId": {"type": "string"},
+                "stepName": {"type": "string"},
+            },
+        },
+    },
+}
+"""The body of POST /v1/actions, which ``parse_submission`` reads."""
 
 
 class DecisionAnswer(BaseModel):

@@ -25,6 +25,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "GET /admin/traffic/diff": "compare_exchanges",
     "GET /admin/traffic/export": "export_exchanges",
     "POST /v1/actions/{id}/outcome": "report_action_outcome",
+    "POST /v1/actions/{id}/take": "take_action",
     "POST /v1/dry-run": "dry_run",
     "POST /v1/connections/bluesky": "connect_bluesky",
     "POST /v1/connections/mastodon": "connect_mastodon",

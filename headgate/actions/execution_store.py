@@ -9,10 +9,11 @@ from headgate.db.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An attempt that nobody carries out any more, as it was when it was found."""
+    """An attempt that nobody carries out any more, as it was when it was found. ``instance_id`` None: its agent took
+    it."""
 
     execution_id: str
-    instance_id: str
+    instance_id: str | None
     started_at: datetime
 
 

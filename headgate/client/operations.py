@@ -215,6 +215,7 @@ if TYPE_CHECKING:
         SubmittedAnswer,
         SuggestBody,
         SuggestionAnswer,
+        TakenAnswer,
         TemplatesAnswer,
         TestReportAnswer,
         TimelineAnswer,
@@ -2522,6 +2523,11 @@ def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None
 def report_action_outcome(id: str, body: OutcomeBody, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """Reports the outcome of an action that its agent executed itself. ``POST /v1/actions/{id}/outcome``"""
     return Call("POST", f"/v1/actions/{_segment(id)}/outcome", parameters={"expand": expand}, body=body)
+
+
+def take_action(id: str, body: dict[str, Any]) -> Call[TakenAnswer]:
+    """Takes an approved action that its agent carries out itself. ``POST /v1/actions/{id}/take``"""
+    return Call("POST", f"/v1/actions/{_segment(id)}/take", body=body)
 
 
 def get_agents_me() -> Call[OwnAgentAnswer]:

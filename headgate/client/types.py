@@ -3383,6 +3383,12 @@ type Tag = str
 type Tags = list[Tag]
 
 
+class TakenAnswer(TypedDict):
+    approved_params: StoredObject | None
+    execution_id: str
+    id: str
+
+
 class TemplateAnswer(TypedDict):
     """What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's. ``profiles``: which ``headgate policy enable`` creates it with."""
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from headgate.actions.masking import default_masker
-from headgate.actions.model import ExecutionStatus
+from headgate.actions.model import Action, ActionStatus, ExecutionStatus
 from headgate.actions.store import get_action
 from headgate.audit.model import Actor, ActorType, Event, EventType, payload_text
 from headgate.audit.store import append
@@ -80,17 +80,19 @@ class ControlExecutions:
         self, org_id: str, action_id: str, agent: Actor, *, succeeded: bool, result: JsonValue, error: str | None
     ) -> None:
         """How an action ended that its agent carried out. Raises NotFoundError, ConflictError."""
-        execution_id, now = new_id(IdPrefix.EXECUTION), self.clock()
+        now = self.clock()
         kept, error = masked_result(result), _masked(error)
+        await require_applied(self.database, org_id)
+        async with self.database.transaction(org_id) as connection:
+            detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
+        execution_id = _taken_execution(detail.action) or new_id(IdPrefix.EXECUTION)
         started: JsonObject = {"execution_id": execution_id, "reported": True}
         ended: JsonObject = {"execution_id": execution_id, "reported": True}
         if error is not None:
             ended["error"] = error
         if kept is not None:
             ended["result_digest"] = sha256_hex(kept.encode())
-        await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
-            detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
             outcome = await store.report_outcome(
                 connection,
                 org_id,
@@ -109,7 +111,7 @@ class ControlExecutions:
         if outcome != "reported":
             raise ConflictError(
                 f"action {action_id} is {detail.action.status}: an outcome is reported once, for an action that"
-                " is allowed or approved and not yet used",
+                " is allowed, approved and not yet used, or taken",
                 details={"status": detail.action.status.value},
             )
 
@@ -145,6 +147,14 @@ class ControlExecutions:
         self, connection: Connection, org_id: str, event_type: EventType, actor: Actor, data: JsonObject
     ) -> None:
         await append(connection, org_id, [Event(event_type, self.clock(), actor, data)])
+
+
+def _taken_execution(action: Action) -> str | None:
+    """The execution that began when the agent took the action."""
+    execution = action.execution
+    if action.status is not ActionStatus.EXECUTING or execution is None:
+        return None
+    return execution.execution_id if execution.status is ExecutionStatus.RUNNING else None
 
 
 def _require_ours(found: ListedExecution) -> None:

@@ -32,6 +32,28 @@ async def retry(
     return "gone" if row is None else str(row["outcome"])
 
 
+async def take_action(
+    connection: Connection,
+    org_id: str,
+    action_id: str,
+    agent_id: str,
+    execution_id: str,
+    at: datetime,
+    *,
+    generation: int,
+    digest: bytes,
+    redecided: str,
+    started: str,
+) -> str:
+    """taken, stale, ours or unusable. Durable when the transaction commits."""
+    cursor = await connection.execute(
+        "SELECT take_action(%s, %s, %s, %s, %s, %s, %s, %s, %s) AS outcome",
+        [org_id, generation, action_id, agent_id, digest, execution_id, at, redecided, started],
+    )
+    row = await cursor.fetchone()
+    return "unusable" if row is None else str(row["outcome"])
+
+
 async def report_outcome(
     connection: Connection,
     org_id: str,

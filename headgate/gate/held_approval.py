@@ -18,9 +18,15 @@ from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.pipeline import DecideAgain, Decided
 from headgate.gate.record_batch import LARGE_BYTES, GateRecorder
-from headgate.gate.record_rows import RecordedObserver, attention_of, hold_row, retried_payload, started_payload
+from headgate.gate.record_rows import (
+    RecordedObserver,
+    attention_of,
+    hold_row,
+    redecided_payload,
+    retried_payload,
+    started_payload,
+)
 from headgate.gate.refusals import ClientGoneError, denied_error, expired_error, not_recorded
-from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
@@ -173,7 +179,7 @@ class HeldApprovals:
             execution_id=execution_id,
             instance_id=self._instance.instance_id,
             at=now,
-            redecided=_redecided_payload(decided, pending.approval_id),
+            redecided=redecided_payload(decided, pending.approval_id),
             started=started_payload(identity, execution_id, self._instance.instance_id, pending.approval_id),
         )
         with self._ends.claiming(admitted, self._clock):
@@ -182,18 +188,6 @@ class HeldApprovals:
             return admitted
         self._instance.ended(execution_id)
         return not_recorded(outcome)
-
-
-def _redecided_payload(decided: Decided, approval_id: str) -> str:
-    """``decision.made`` once more, of the moment of use: it asks for approval, and this is the approval that it asks
-    for. Without saying so the record would read as if the call had gone through in spite of it."""
-    data: JsonObject = {
-        **decided.decision.record(),
-        "generation": decided.identity.generation,
-        "evaluated_for": "use",
-        "matched_by": approval_id,
-    }
-    return payload_text(SYSTEM, data)
 
 
 def _pending(approval: Approval) -> Pending:

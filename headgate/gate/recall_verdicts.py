@@ -20,7 +20,7 @@ async def verdicts_of_approval(database: Database, clock: Clock, org_id: str, ca
         if newest is None or answer_for_retry(newest, clock()) not in _STILL_HOLDS:
             return NOTHING_RECALLED
         recorded = await held_decision(connection, org_id, newest.approval_id, candidate.agent_id)
-    return _read(recorded)
+    return verdicts_in(recorded)
 
 
 async def verdicts_of_execution(database: Database, org_id: str, queued: QueuedExecution) -> Recalled:
@@ -28,9 +28,10 @@ async def verdicts_of_execution(database: Database, org_id: str, queued: QueuedE
     if queued.approval_id is None:
         return NOTHING_RECALLED
     async with database.transaction(org_id) as connection:
-        return _read(await held_decision(connection, org_id, queued.approval_id, queued.agent_id))
+        return verdicts_in(await held_decision(connection, org_id, queued.approval_id, queued.agent_id))
 
 
-def _read(recorded: str) -> Recalled:
+def verdicts_in(recorded: str) -> Recalled:
+    """Of a recorded decision."""
     decision = parse_strict(recorded.encode())
     return recalled_verdicts(decision) if isinstance(decision, dict) else NOTHING_RECALLED

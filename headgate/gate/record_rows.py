@@ -52,6 +52,18 @@ def decided_payload(identity: KeyIdentity, decision: Decision) -> str:
     return payload_text(SYSTEM, {**decision.record(), "generation": identity.generation})
 
 
+def redecided_payload(decided: Decided, approval_id: str) -> str:
+    """``decision.made`` once more, of the moment of use: it asks for approval, and this is the approval that it asks
+    for. Without saying so the record would read as if the call had gone through in spite of it."""
+    data: JsonObject = {
+        **decided.decision.record(),
+        "generation": decided.identity.generation,
+        "evaluated_for": "use",
+        "matched_by": approval_id,
+    }
+    return payload_text(SYSTEM, data)
+
+
 def started_payload(identity: KeyIdentity, execution_id: str, instance_id: str, approval_id: str | None) -> str:
     """``execution.started``."""
     data: JsonObject = {"execution_id": execution_id, "instance_id": instance_id}

@@ -1,9 +1,12 @@
 """Has messages decided through the API, and reports how the calls of tools ended.
 
 A call that waits for an approval is waited for, within the hold time. The same call again attaches to its action, so
-that a client that gave up and tries again asks nobody twice. Whatever keeps the API from answering is a refusal.
+that a client that gave up and tries again asks nobody twice; what a person denied stays denied until the approval
+expires. An approved action is taken before it passes: current policies decide again, and the API claims the approval's
+one use. Whatever keeps the API from answering is a refusal.
 """
 
+import contextlib
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -12,10 +15,9 @@ from datetime import datetime
 from time import monotonic
 from typing import Any, Final, cast
 
-from headgate.approvals.model import USE_GRACE
 from headgate.client import operations
 from headgate.client.asynchronous import AsyncClient
-from headgate.client.errors import ApiError, UnreachableError
+from headgate.client.errors import ApiError, ConflictError, UnreachableError
 from headgate.client.types import ActionDetail, OfferAnswer
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock, system_clock
@@ -26,9 +28,10 @@ from headgate.protocols.mcp_tool_list import OfferedTool
 
 _POLL_SECONDS: Final = 30
 _REMEMBERED_MAX: Final = 256
-_USABLE: Final = frozenset({"allowed", "approved"})
+_APPROVED: Final = "approved"
 _PENDING: Final = "pending_approval"
 _ERROR_CHARACTERS_MAX: Final = 2_000
+_CANCELLED: Final = "not sent: the client cancelled it"
 
 
 class DeniedError(HeadgateError):
@@ -51,10 +54,12 @@ class StillHeldError(HeadgateError):
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The message may be passed on. ``edited``: the params that a reviewer approved in place of those that came."""
+    """The message may be passed on. ``edited``: the params that a reviewer approved in place of those that came.
+    ``taken``: the use of its approval is claimed, and the record waits for the outcome."""
 
     action_id: str
     edited: JsonObject | None = None
+    taken: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +99,38 @@ class Decisions:
             if self._held.get(proposal.digest) is held:  # else one that waited has taken the approval meanwhile
                 if detail["status"] == _PENDING:
                     return self._remember(proposal.digest, _waiting(detail))
-                del self._held[proposal.digest]
-                if self._is_usable(detail) or _is_denied_by_a_person(detail):
-                    return _decided(detail)
-        body: dict[str, Any] = {
-            "tool": proposal.tool,
-            "operation": proposal.operation,
-            "params": proposal.params,
-            "context": proposal.context,
-            "idempotency_key": f"mcp-{uuid.uuid4()}",
-        }
+                if self._is_still_denied(detail):
+                    raise _refused(detail)
+                passed = await self._use(proposal, held, detail)
+                if passed is not None:
+                    return passed
+        return await self._submit(proposal)
+
+    async def settle(self, proposal: Proposal, waiting: Waiting) -> Passed:
+        """Waits for the approval, which serves one call: the last of those that wait for it. Raises HeadgateError."""
+        until = self._clock() + self._hold_seconds
+        while True:
+            left = until - self._clock()
+            detail = await self._detail(waiting.action_id, wait_seconds=int(min(max(left, 0), _POLL_SECONDS)))
+            if self._held.get(proposal.digest) is not waiting:
+                raise NotApprovedError(
+                    "the same call was made again and took the place of this one", details={"action_id": detail["id"]}
+                )
+            if detail["status"] != _PENDING:
+                if self._is_still_denied(detail):
+                    raise _refused(detail)
+                passed = await self._use(proposal, waiting, detail)
+                if passed is None:
+                    raise _refused(detail)
+                return passed
+            if left <= 1:
+                raise self._still_held(detail)
+
+    async def _submit(self, proposal: Proposal) -> Passed | Waiting:
+        """As a new action."""
+        body = {**_body(proposal), "idempotency_key": f"mcp-{uuid.uuid4()}"}
         try:
-            answer = await self._client.send(operations.create_action(cast("Any", body)))
+            answer = await self._client.send(operations.create_action(body))
         except (ApiError, UnreachableError) as error:
             raise _undecided(error) from error
         action_id, status = answer["id"], answer["status"]
@@ -120,27 +145,33 @@ class Decisions:
         waiting = Waiting(action_id, answer["approval_id"] or "", answer["decision"]["reason"])
         return self._remember(proposal.digest, waiting)
 
-    async def settle(self, proposal: Proposal, waiting: Waiting) -> Passed:
-        """Waits for the approval, which serves one call: the last of those that wait for it. Raises HeadgateError."""
-        until = self._clock() + self._hold_seconds
-        while True:
-            left = until - self._clock()
-            detail = await self._detail(waiting.action_id, wait_seconds=int(min(max(left, 0), _POLL_SECONDS)))
-            if self._held.get(proposal.digest) is not waiting:
-                raise NotApprovedError(
-                    "the same call was made again and took the place of this one", details={"action_id": detail["id"]}
-                )
-            if detail["status"] != _PENDING:
-                del self._held[proposal.digest]
-                return _decided(detail)
-            if left <= 1:
-                raise self._still_held(detail)
+    async def _use(self, proposal: Proposal, waiting: Waiting, detail: ActionDetail) -> Passed | None:
+        """Takes the action. None: it is not approved, or its approval serves no call any more.
+
+        Without an answer, and where the policies of now deny, the call that comes again finds the approval.
+        """
+        del self._held[proposal.digest]
+        if detail["status"] != _APPROVED:
+            return None
+        try:
+            taken = await self._client.send(operations.take_action(detail["id"], _body(proposal)))
+        except ConflictError:
+            return None
+        except (ApiError, UnreachableError) as error:
+            self._held.setdefault(proposal.digest, waiting)
+            if isinstance(error, ApiError) and error.code == ErrorCode.ACTION_DENIED:
+                raise DeniedError(error.message, details=dict(error.details)) from error
+            raise _undecided(error) from error
+        return Passed(taken["id"], taken["approved_params"], taken=True)
 
     async def cancel(self, action_id: str, proposal: Proposal) -> None:
         """The client wants it no more. Nothing was passed on, whether the API hears of this or not."""
         self._held.pop(proposal.digest, None)
         try:
             await self._client.send(operations.cancel_action(action_id, {"reason": "the client cancelled it"}))
+        except ConflictError:  # approved meanwhile, and perhaps taken
+            with contextlib.suppress(NotDecidedError):
+                await self.report(action_id, result={}, error=_CANCELLED)
         except (ApiError, UnreachableError):
             return
 
@@ -178,13 +209,12 @@ class Decisions:
             details={"action_id": action_id},
         )
 
-    def _is_usable(self, detail: ActionDetail) -> bool:
-        """As through the proxy (semantics, "Retry, use, expiry"): an approval that nobody has used ends."""
+    def _is_still_denied(self, detail: ActionDetail) -> bool:
+        """As through the proxy (semantics, "Retry, use, expiry"): a denial stands until the approval expires."""
         approval = detail["approval"]
-        if detail["status"] != "approved" or approval is None or (decided_at := approval["decided_at"]) is None:
+        if approval is None or approval["status"] != "denied":
             return False
-        graced_until = datetime.fromisoformat(decided_at) + USE_GRACE
-        return self._now() < max(datetime.fromisoformat(approval["expires_at"]), graced_until)
+        return self._now() < datetime.fromisoformat(approval["expires_at"])
 
     def _remember(self, digest: bytes, waiting: Waiting) -> Waiting:
         self._held[digest] = waiting
@@ -215,22 +245,30 @@ def _waiting(detail: ActionDetail) -> Waiting:
     return Waiting(detail["id"], detail["approval_id"] or "", detail["decision"]["reason"], expires_at)
 
 
-def _is_denied_by_a_person(detail: ActionDetail) -> bool:
+def _refused(detail: ActionDetail) -> NotApprovedError:
     approval = detail["approval"]
-    return approval is not None and approval["status"] == "denied"
-
-
-def _decided(detail: ActionDetail) -> Passed:
-    action_id, approval = detail["id"], detail["approval"]
-    if (stopped := detail.get("stopped")) is not None:
-        raise DeniedError(stopped, details={"action_id": action_id})
-    if detail["status"] in _USABLE:
-        return Passed(action_id, detail.get("approved_params"))
-    details = {"action_id": action_id, "approval_id": detail["approval_id"]}
+    details = {"action_id": detail["id"], "approval_id": detail["approval_id"]}
     if approval is not None and approval["status"] == "denied":
         reason = approval.get("comment") or "no reason was given"
-        raise NotApprovedError(f"a reviewer denied this call: {reason}", details=details)
-    raise NotApprovedError(f"the call is {detail['status']}: nobody approved it in time", details=details)
+        details["denied_until"] = approval["expires_at"]
+        return NotApprovedError(f"a reviewer denied this call: {reason}", details=details)
+    if detail["status"] == _APPROVED:
+        return NotApprovedError(
+            "the approval serves this call no more: it is used, or policies ask for another one. Make the same call"
+            " again to ask anew",
+            details=details,
+        )
+    return NotApprovedError(f"the call is {detail['status']}: nobody approved it in time", details=details)
+
+
+def _body(proposal: Proposal) -> dict[str, Any]:
+    """Of POST /v1/actions."""
+    return {
+        "tool": proposal.tool,
+        "operation": proposal.operation,
+        "params": proposal.params,
+        "context": proposal.context,
+    }
 
 
 def _undecided(error: ApiError | UnreachableError) -> NotDecidedError:

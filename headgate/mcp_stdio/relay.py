@@ -43,8 +43,8 @@ _WARNED_CHARACTERS_MAX: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Forwarded:
-    """A request that the server was sent. ``action_id``: of a call of a tool or a list of tools, whose end is
-    reported; None: of another."""
+    """A request that the server was sent. ``action_id``: of a call of a tool, a list of tools or an approved request,
+    whose end is reported; None: of another."""
 
     action_id: str | None
     lists_tools: bool = False
@@ -196,24 +196,34 @@ class Relay:
         if passed.edited is not None:
             if message.method != CALL:
                 error = NotDecidedError("a reviewer edited this message, and only calls of tools can be edited")
+                self._report_taken(passed, f"not sent: {error.message}")
                 await self._refuse(message, error, from_server=from_server)
                 return
-            params: JsonObject = {**message.params, "arguments": passed.edited}
-            line = _text({"jsonrpc": "2.0", "id": message.id, "method": CALL, "params": params})
-        if from_server:
-            if message.id is not None:
-                self._asked_client.add(message.id)
-            await self._to_client.write(line)
-            return
-        if message.kind is Kind.REQUEST and message.id is not None:
-            # Before it is written: the answer may come at once.
-            is_reported = message.method in (CALL, LIST)
+            line = _edited(message, passed.edited)
+        is_clients_request = message.kind is Kind.REQUEST and message.id is not None and not from_server
+        if is_clients_request and message.id is not None:
+            # Before it is written: the answer may come at once, and tells how the call ended.
+            is_reported = message.method in (CALL, LIST) or passed.taken
             self._forwarded[message.id] = Forwarded(
                 passed.action_id if is_reported else None, lists_tools=message.method == LIST
             )
-        elif message.kind is Kind.RESPONSE and message.id is not None:
+        elif message.id is not None and from_server:
+            self._asked_client.add(message.id)
+        elif message.id is not None:
             self._asked_client.discard(message.id)
-        await self._to_server.write(line)
+        try:
+            await (self._to_client if from_server else self._to_server).write(line)
+        except OSError:
+            if not is_clients_request:
+                self._report_taken(passed, "not sent: its reader has gone")
+            raise
+        if not is_clients_request:
+            self._report_taken(passed, None)
+
+    def _report_taken(self, passed: Passed, error: str | None) -> None:
+        """Of a message whose approval was claimed, and which no answer ends."""
+        if passed.taken:
+            self._tasks.start(self._report(passed.action_id, {}, error), name="report")
 
     async def _refuse(self, message: Message, error: HeadgateError, *, from_server: bool) -> None:
         """Whoever waits for an answer gets an error in its place; of a notification nobody does."""
@@ -283,6 +293,14 @@ def _error(message_id: McpId | None, error: HeadgateError, *, code: int = SERVER
     data = error_body(error.code, error.message, error.details, request_id=uuid.uuid4().hex, now=system_clock())
     shown = {"code": code, "message": f"{error.code.value}: {error.message}", "data": data}
     return json.dumps({"jsonrpc": "2.0", "id": message_id, "error": shown}, default=str).encode("ascii")
+
+
+def _edited(message: Message, arguments: JsonObject) -> bytes:
+    """The call with the arguments that a reviewer approved. A notification has no ``id`` member (JSON-RPC 2.0, 4.1)."""
+    edited: JsonObject = {"jsonrpc": "2.0", "method": CALL, "params": {**message.params, "arguments": arguments}}
+    if message.id is not None:
+        edited["id"] = message.id
+    return _text(edited)
 
 
 def _text(message: dict[str, JsonValue]) -> bytes:

@@ -13,7 +13,12 @@ from headgate.organizations.local_issuer import LocalIssuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
 AGENTS_OWN: Final = frozenset(
-    {("POST", "/v1/actions"), ("POST", "/v1/actions/{id}/cancel"), ("POST", "/v1/actions/{id}/outcome")}
+    {
+        ("POST", "/v1/actions"),
+        ("POST", "/v1/actions/{id}/take"),
+        ("POST", "/v1/actions/{id}/cancel"),
+        ("POST", "/v1/actions/{id}/outcome"),
+    }
 )
 """Only the agent whose action it is may do these."""
 

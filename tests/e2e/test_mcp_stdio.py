@@ -152,6 +152,106 @@ async def test_the_same_call_again_goes_on_waiting(administrator: Administrator,
     assert wrapped.saved == ["/a/again"], "one approval, one use"
 
 
+async def test_a_policy_that_changes_after_the_approval_decides(administrator: Administrator, wrapped: Wrapped) -> None:
+    with administrator.policy(POLICY, priority=1):
+        async with wrapped.session("--hold-seconds", "0") as opened:
+            with pytest.raises(McpError, match="APPROVAL_PENDING") as pending:
+                await opened.call_tool("save_file", {"path": "/a/changed"})
+            approval_id = pending.value.error.data["error"]["details"]["approval_id"]
+            await asyncio.to_thread(administrator.approve, approval_id)
+            rego = 'package e2e.stdio_changed\n\ndeny contains "not any more" if input.mcp.name == "save_file"\n'
+            with (
+                administrator.policy(rego, priority=0),
+                pytest.raises(McpError, match="ACTION_DENIED: not any more"),
+            ):
+                await opened.call_tool("save_file", {"path": "/a/changed"})
+            assert wrapped.saved == []
+            assert not (await opened.call_tool("save_file", {"path": "/a/changed"})).isError, "as before, and unused"
+    assert wrapped.saved == ["/a/changed"]
+
+
+async def test_a_denial_stands(administrator: Administrator, wrapped: Wrapped) -> None:
+    with administrator.policy(POLICY, priority=1):
+        async with wrapped.session("--hold-seconds", "0") as opened:
+            with pytest.raises(McpError, match="APPROVAL_PENDING") as pending:
+                await opened.call_tool("save_file", {"path": "/a/stands"})
+            approval_id = pending.value.error.data["error"]["details"]["approval_id"]
+            await asyncio.to_thread(administrator.deny, approval_id, "no")
+            for _ in range(2):
+                with pytest.raises(McpError, match="a reviewer denied this call: no") as denied:
+                    await opened.call_tool("save_file", {"path": "/a/stands"})
+                assert denied.value.error.data["error"]["details"]["approval_id"] == approval_id
+    assert wrapped.saved == []
+
+
+BODY = {"tool": "mcp_racing", "operation": "pay", "params": {"amount": 1}}
+ROUNDS = 20
+
+
+class Taking:
+    """One process that takes an action."""
+
+    def __init__(self, instance: Instance, action_id: str, passed: Path, *, dies: bool = False) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.e2e.taking_process"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+            text=True,
+        )
+        told = {"api_url": instance.runtime["api_url"], "agent_key": instance.runtime["agent_key"]}
+        self._say({**told, "action_id": action_id, "body": BODY, "passed": str(passed), "dies": dies})
+
+    def _say(self, line: object) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(line) + "\n")
+        self._process.stdin.flush()
+
+    def ready(self) -> None:
+        assert self._process.stdout is not None
+        assert self._process.stdout.readline() == "ready\n"
+
+    def go(self) -> None:
+        self._say("go")
+
+    def end(self) -> int:
+        self._process.communicate(timeout=60)
+        return self._process.returncode
+
+
+def approved(administrator: Administrator, instance: Instance) -> str:
+    """An action that its agent may take."""
+    headers = {"X-Agent-Key": instance.runtime["agent_key"]}
+    made = administrator.api.post("/v1/actions", json=BODY, headers={**headers, "Authorization": ""}).json()
+    administrator.approve(made["approval_id"])
+    return str(made["id"])
+
+
+def test_of_two_processes_one_uses_the_approval(
+    administrator: Administrator, instance: Instance, tmp_path: Path
+) -> None:
+    passed = tmp_path / "passed"
+    rego = 'package e2e.racing\n\nrequire_approval contains "a person pays" if input.tool == "mcp_racing"\n'
+    with administrator.policy(rego, priority=1):
+        raced = [approved(administrator, instance) for _ in range(ROUNDS)]
+        for action_id in raced:
+            both = [Taking(instance, action_id, passed) for _ in range(2)]
+            for one in both:
+                one.ready()
+            for one in both:
+                one.go()
+            assert [one.end() for one in both] == [0, 0]
+        assert passed.read_text().split() == raced, "each once"
+        killed = approved(administrator, instance)
+        for dies in (True, False):
+            one = Taking(instance, killed, passed, dies=dies)
+            one.ready()
+            one.go()
+            assert one.end() == (-9 if dies else 0)
+        assert passed.read_text().split() == raced, "killed between the claim and the call: not made by another"
+        assert administrator.action(killed)["status"] == "executing"
+
+
 async def test_a_stop_is_for_approved_calls_too(administrator: Administrator, wrapped: Wrapped) -> None:
     with administrator.policy(POLICY, priority=1):
         async with wrapped.session("--hold-seconds", "0") as opened:

@@ -61,9 +61,10 @@ _NAMES = {
     "/admin/retention/holds": ("hold",),
     "/admin/settings": ("told",),
 }
-_AGENTS_OWN = ("/v1/actions/{}/outcome", "/v1/actions/{}/cancel")
+_AGENTS_OWN = ("/v1/actions/{}/outcome", "/v1/actions/{}/cancel", "/v1/actions/{}/take")
 _BODIES: dict[tuple[str, str], dict[str, Any]] = {
     ("POST", "/v1/actions/{}/outcome"): {"status": "succeeded"},
+    ("POST", "/v1/actions/{}/take"): {"tool": "write", "operation": "x", "params": {}},
     ("POST", "/v1/approvals/{}/deny"): {"reason": "no"},
     ("POST", "/v1/approvals/{}/grant"): {"max_uses": 1, "expires_in_seconds": 60, "reason": "x"},
     ("POST", "/v1/approvals/{}/reassign"): {"assignees": ["bob@example.com"], "comment": "x"},

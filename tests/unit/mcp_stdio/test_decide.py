@@ -27,8 +27,17 @@ def action(status: str, **members: object) -> dict[str, Any]:
     return {**made, "approval": approval, **members}
 
 
+TAKEN = {"id": "act_1", "execution_id": "exe_1", "approved_params": None}
+TAKE = "POST /v1/actions/act_1/take"
+
+
+def denied(expires_at: str) -> dict[str, Any]:
+    approval = {"id": "apr_1", "status": "denied", "expires_at": expires_at, "comment": "not today"}
+    return action("denied", approval=approval)
+
+
 def decisions(
-    *answers: dict[str, Any] | int | Exception, hold_seconds: float = 0, minutes: int = 14
+    *answers: dict[str, Any] | int | Exception, hold_seconds: float = 0, minutes: int = 5
 ) -> tuple[Decisions, list[str]]:
     """One that gets these answers of the API, in order, and what it asked. ``minutes``: after the approval."""
     asked: list[str] = []
@@ -41,7 +50,8 @@ def decisions(
         if isinstance(following, Exception):
             raise following
         if isinstance(following, int):
-            error = {"code": "X", "message": "the API says no", "timestamp": "x"}
+            code = "ACTION_DENIED" if following == 403 and request.url.path.endswith("/take") else "X"
+            error = {"code": code, "message": "the API says no", "timestamp": "x"}
             return httpx.Response(following, json={"error": error})
         return httpx.Response(200, content=json.dumps(following))
 
@@ -85,77 +95,126 @@ async def test_what_headgate_carries_out_is_not_done_twice() -> None:
 
 
 async def test_a_held_call_is_waited_for() -> None:
-    made, _ = decisions(action("pending_approval"), action("pending_approval"), action("approved"), hold_seconds=60)
+    pending = action("pending_approval")
+    made, asked = decisions(pending, pending, action("approved"), TAKEN, hold_seconds=60)
     waiting = await made.decide(PROPOSAL)
     assert waiting == Waiting("act_1", "apr_1", "a reviewer decides")
     assert isinstance(waiting, Waiting)
-    assert await made.settle(PROPOSAL, waiting) == Passed("act_1")
+    assert await made.settle(PROPOSAL, waiting) == Passed("act_1", taken=True)
+    assert asked[-1] == TAKE, "the policies of now decide again, and the use is claimed"
+
+
+async def test_what_a_reviewer_edited_is_passed_on() -> None:
+    edited = {**TAKEN, "approved_params": {"path": "b"}}
+    made, _ = decisions(action("pending_approval"), action("approved"), edited)
+    await made.decide(PROPOSAL)
+    assert await made.decide(PROPOSAL) == Passed("act_1", {"path": "b"}, taken=True)
+
+
+async def test_what_the_policies_of_now_deny_does_not_pass_and_keeps_its_approval() -> None:
+    approved = action("approved")
+    made, asked = decisions(action("pending_approval"), approved, 403, approved, TAKEN, hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(DeniedError, match="the API says no"):
+        await made.settle(PROPOSAL, waiting)
+    assert await made.decide(PROPOSAL) == Passed("act_1", taken=True), "they were changed back"
+    assert asked.count("POST /v1/actions") == 1
+
+
+async def test_an_approval_that_another_has_used_passes_nothing() -> None:
+    made, asked = decisions(action("pending_approval"), action("approved"), 409, action("allowed"), hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(NotApprovedError, match="serves this call no more"):
+        await made.settle(PROPOSAL, waiting)
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert asked[-1] == "POST /v1/actions", "it asks anew"
+
+
+async def test_a_use_without_an_answer_passes_nothing() -> None:
+    made, _ = decisions(action("pending_approval"), action("approved"), httpx.ReadError("gone"), hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(NotDecidedError, match="nothing was passed on"):
+        await made.settle(PROPOSAL, waiting)
+
+
+async def test_a_call_that_is_cancelled_after_its_approval_is_reported() -> None:
+    made, asked = decisions(action("pending_approval"), 409, action("failed"))
+    await made.decide(PROPOSAL)
+    await made.cancel("act_1", PROPOSAL)
+    assert asked[-2:] == ["POST /v1/actions/act_1/cancel", "POST /v1/actions/act_1/outcome"]
 
 
 async def test_a_call_that_nobody_decided_goes_on_waiting_when_it_comes_again() -> None:
-    made, asked = decisions(*[action("pending_approval")] * 3, action("approved"), action("allowed"))
+    made, asked = decisions(*[action("pending_approval")] * 3, action("approved"), TAKEN, action("allowed"))
     waiting = await made.decide(PROPOSAL)
     assert isinstance(waiting, Waiting)
     with pytest.raises(StillHeldError, match="held for approval apr_1") as held:
         await made.settle(PROPOSAL, waiting)
     assert (held.value.details or {})["status_url"] == "http://api/v1/actions/act_1?wait=30"
     assert isinstance(await made.decide(PROPOSAL), Waiting)
-    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert await made.decide(PROPOSAL) == Passed("act_1", taken=True)
     await made.decide(PROPOSAL)
-    assert asked[-1] == "POST /v1/actions", "an approval is used once"
+    assert asked[-2:] == [TAKE, "POST /v1/actions"], "an approval is used once"
 
 
 async def test_an_approval_that_nobody_used_in_time_asks_anew() -> None:
-    made, asked = decisions(action("pending_approval"), action("approved"), action("allowed"), minutes=16)
+    made, asked = decisions(action("pending_approval"), action("approved"), 409, action("allowed"))
     await made.decide(PROPOSAL)
     await made.decide(PROPOSAL)
     assert asked[-1] == "POST /v1/actions"
 
 
-async def test_what_is_approved_does_not_pass_a_stop() -> None:
-    stopped = action("approved", stopped="everything is stopped: an incident")
-    made, _ = decisions(action("pending_approval"), stopped, hold_seconds=60)
-    waiting = await made.decide(PROPOSAL)
-    assert isinstance(waiting, Waiting)
-    with pytest.raises(DeniedError, match="an incident"):
-        await made.settle(PROPOSAL, waiting)
-
-
 async def test_one_approval_is_not_for_two_calls_that_wait_for_it() -> None:
-    made, _ = decisions(*[action("pending_approval")] * 2, *[action("approved")] * 2, hold_seconds=60)
+    made, _ = decisions(*[action("pending_approval")] * 2, *[action("approved")] * 2, TAKEN, hold_seconds=60)
     first, second = await made.decide(PROPOSAL), await made.decide(PROPOSAL)
     assert isinstance(first, Waiting)
     assert isinstance(second, Waiting)
     with pytest.raises(NotApprovedError, match="took the place of this one"):
         await made.settle(PROPOSAL, first)
-    assert await made.settle(PROPOSAL, second) == Passed("act_1")
+    assert await made.settle(PROPOSAL, second) == Passed("act_1", taken=True)
 
 
 async def test_one_approval_is_not_for_a_call_that_waits_and_for_one_that_comes_after_it() -> None:
-    made, _ = decisions(action("pending_approval"), *[action("approved")] * 2, hold_seconds=60)
+    made, _ = decisions(action("pending_approval"), action("approved"), TAKEN, action("approved"), hold_seconds=60)
     first = await made.decide(PROPOSAL)
     assert isinstance(first, Waiting)
-    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert await made.decide(PROPOSAL) == Passed("act_1", taken=True)
     with pytest.raises(NotApprovedError, match="took the place of this one"):
         await made.settle(PROPOSAL, first)
 
 
 async def test_an_approval_that_is_taken_while_the_same_call_asks_for_it() -> None:
     pending, approved = action("pending_approval"), action("approved")
-    made, asked = decisions(pending, approved, approved, action("allowed"), hold_seconds=60)
+    made, asked = decisions(pending, approved, approved, TAKEN, action("allowed"), hold_seconds=60)
     first = await made.decide(PROPOSAL)
     assert isinstance(first, Waiting)
     results = await asyncio.gather(made.settle(PROPOSAL, first), made.decide(PROPOSAL))
-    assert [*results] == [Passed("act_1")] * 2
+    assert [*results] == [Passed("act_1", taken=True), Passed("act_1")]
     assert asked[-1] == "POST /v1/actions", "decided anew"
 
 
-async def test_a_denial_answers_the_call_that_comes_again_too() -> None:
-    approval = {"id": "apr_1", "status": "denied", "expires_at": "x", "comment": "not today"}
-    made, _ = decisions(action("pending_approval"), action("denied", approval=approval))
+async def test_a_denial_stands_until_the_approval_expires() -> None:
+    until = "2026-11-27T12:10:00Z"
+    made, asked = decisions(action("pending_approval"), *[denied(until)] * 3, hold_seconds=60)
+    waiting = await made.decide(PROPOSAL)
+    assert isinstance(waiting, Waiting)
+    with pytest.raises(NotApprovedError, match="a reviewer denied this call: not today") as refused:
+        await made.settle(PROPOSAL, waiting)
+    assert (refused.value.details or {})["denied_until"] == until
+    for _ in range(2):
+        with pytest.raises(NotApprovedError, match="a reviewer denied this call: not today"):
+            await made.decide(PROPOSAL)
+    assert asked.count("POST /v1/actions") == 1
+
+
+async def test_a_denial_whose_time_is_over_asks_anew() -> None:
+    made, asked = decisions(action("pending_approval"), denied("2026-11-27T12:04:00Z"), action("allowed"))
     await made.decide(PROPOSAL)
-    with pytest.raises(NotApprovedError, match="a reviewer denied this call: not today"):
-        await made.decide(PROPOSAL)
+    assert await made.decide(PROPOSAL) == Passed("act_1")
+    assert asked[-1] == "POST /v1/actions"
 
 
 async def test_an_approval_that_expired_asks_anew() -> None:

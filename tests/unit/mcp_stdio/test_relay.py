@@ -223,3 +223,46 @@ async def test_an_approved_call_for_a_server_that_has_gone(world: World) -> None
     await world.relay.end(client_listens=True)
     assert ids(world.client) == [1]
     assert world.warnings == []
+
+
+async def test_an_edited_notification_has_no_id(world: World) -> None:
+    """JSON-RPC 2.0, section 4.1: a message with ``"id": null`` is a request, which a server may answer or refuse."""
+    world.decides.decide = _edit  # type: ignore[method-assign]
+    params = {"name": "read", "arguments": {"path": "a"}}
+    await world.client_says(
+        {"method": "tools/call", "params": params}, {"id": 4, "method": "tools/call", "params": params}
+    )
+    edited = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "read", "arguments": {"path": "b"}}}
+    assert world.server.lines == [edited, {**edited, "id": 4}]
+    await asyncio.sleep(0)
+    assert world.decides.reported == [("act_1", None)], "no answer ends the notification"
+
+
+async def _edit(proposal: Proposal) -> Passed:
+    return Passed("act_1", {"path": "b"}, taken=True)
+
+
+async def test_what_was_taken_and_not_passed_on_is_reported(world: World) -> None:
+    world.decides.decide = _edit  # type: ignore[method-assign]
+    await world.client_says({"id": 1, "method": "resources/read", "params": {"uri": "a"}})
+    assert ids(world.client) == [1]
+    world.decides.decide = _take  # type: ignore[method-assign]
+    world.server.error = BrokenPipeError()
+    with pytest.raises(BrokenPipeError):
+        await world.client_says({"method": "notifications/initialized"})
+    await asyncio.sleep(0)
+    [edited, unsent] = world.decides.reported
+    assert "only calls of tools can be edited" in (edited[1] or "")
+    assert unsent == ("act_1", "not sent: its reader has gone")
+
+
+async def test_the_answer_ends_every_request_that_was_taken(world: World) -> None:
+    world.decides.decide = _take  # type: ignore[method-assign]
+    await world.client_says({"id": 1, "method": "resources/read", "params": {"uri": "a"}})
+    await world.server_says({"id": 1, "result": {}})
+    await asyncio.sleep(0)
+    assert world.decides.reported == [("act_1", None)]
+
+
+async def _take(proposal: Proposal) -> Passed:
+    return Passed("act_1", taken=True)

@@ -6,4 +6,4 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id
     WHERE p.org_id = p_org AND p.approval_id = p_approval AND p.agent_id = p_agent
 $$;
-CALL callable_by('held_decision', ARRAY['proxy', 'worker']);
+CALL callable_by('held_decision', ARRAY['proxy', 'api', 'worker']);

@@ -18,7 +18,7 @@ BEGIN
         WHERE c.org_id = p_org AND c.execution_id = orphan.execution_id FOR UPDATE;
         SELECT e.attempts INTO attempt FROM executions e
         WHERE e.org_id = p_org AND e.execution_id = orphan.execution_id AND e.status = 'running'
-          AND e.instance_id = orphan.instance_id AND e.started_at = orphan.started_at;
+          AND e.instance_id IS NOT DISTINCT FROM orphan.instance_id AND e.started_at = orphan.started_at;
         CONTINUE WHEN NOT FOUND;
         IF lost.action_id IS NULL THEN
             to_end := to_end || orphan.execution_id;
