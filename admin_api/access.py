@@ -140,6 +140,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),
+        ("GET", "/calls/{}/body"): _page(Scope.ACTIONS_READ),
         ("GET", "/executions"): _page(Scope.ACTIONS_READ),
         ("POST", "/executions"): _page(Scope.ADMIN),
         ("GET", "/executions/{}"): _page(Scope.ACTIONS_READ),
@@ -302,6 +303,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/overview/health"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/admin/actions/values"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/actions/{}/body"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/actions/{}/body/content"): _agents(Scope.ACTIONS_READ),
         ("POST", "/v1/approvals/{}/grant"): _agents(Scope.APPROVALS_WRITE),
         ("GET", "/admin/grants"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/grants"): _administrators(Scope.APPROVALS_WRITE),

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Scope
 
 from admin_api.absences.routes import router as absences
+from admin_api.actions.body_routes import router as action_bodies
 from admin_api.actions.outcome_routes import router as action_outcomes
 from admin_api.actions.routes import router as actions
 from admin_api.actions.search_routes import router as action_search
@@ -113,6 +114,7 @@ INTERFACE_VERSION: Final = "1.0.5"
 # Routes are tried in this order: the hot path first.
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_search,
+    action_bodies,
     action_events,
     overview,
     overview_health,

@@ -11,11 +11,13 @@ from typing import Annotated, Any, Final, Literal
 from fastapi import Query
 from pydantic import BaseModel, Field
 
+from admin_api.actions.body_schemas import UnparsedBodyAnswer, unparsed_body_answer
 from admin_api.actions.delegation_schemas import DelegationAnswer
 from admin_api.actions.policy_say import PolicySayAnswer
 from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.json_values import StoredObject
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
+from headgate.actions.unparsed_body import read_unparsed_body
 from headgate.gate.submit_action import SubmittedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.ids import IdPrefix, id_pattern
@@ -119,6 +121,10 @@ class RequestAnswer(BaseModel):
     mcp: StoredObject | None = Field(
         default=None, description=f"{_EXPANDED}; of an MCP message: input.mcp, as policies read it."
     )
+    unparsed_body: UnparsedBodyAnswer | None = Field(
+        default=None,
+        description=f"{_EXPANDED}; of a held call whose params do not show its body: what /v1/actions/{{id}}/body has.",
+    )
 
 
 class ActionApprovalAnswer(BaseModel):
@@ -215,6 +221,7 @@ def action_detail_answer(
     if expand == "all":
         asked_for |= {"params": request.params, "delegation": request.delegation, "http": request.http}
         asked_for |= {"provenance": request.provenance, "mcp": request.mcp}
+        asked_for |= {"unparsed_body": unparsed_body_answer(read_unparsed_body(request.unparsed_body))}
         further = {
             "body": action.body_state,
             "approved_params": approved,

@@ -5,8 +5,10 @@ from datetime import datetime
 
 from pydantic import BaseModel, Field
 
+from admin_api.actions.body_schemas import UnparsedBodyAnswer, unparsed_body_answer
 from admin_api.json_values import StoredObject
 from headgate.actions.delegation import Chain
+from headgate.actions.unparsed_body import UNPARSED_BODY, read_unparsed_body
 from headgate.approvals.consequences import consequences
 from headgate.approvals.context_store import Asked, SimilarDecisions
 from headgate.approvals.model import Approval
@@ -84,6 +86,9 @@ class ContextAnswer(BaseModel):
         description="Open approval requests of the identical action, including this one."
     )
     request: StoredObject
+    unparsed_body: UnparsedBodyAnswer | None = Field(
+        description="Of a call whose params do not show its body: what /v1/actions/{id}/body has."
+    )
     hidden_characters: list[str]
 
 
@@ -98,6 +103,7 @@ def context_answer(
 ) -> ContextAnswer:
     hidden: list[str] = []
     request = dict(asked.request)
+    body = read_unparsed_body(request.pop(UNPARSED_BODY, None))
     if approval.edit is not None:
         request["params"] = approval.edit.params
     params, http, delegation = request["params"], request.get("http"), request.get("delegation")
@@ -136,6 +142,7 @@ def context_answer(
         similar=_similar(similar),
         identical_pending=list(identical),
         request=shown_object(request, hidden),
+        unparsed_body=unparsed_body_answer(body),
         hidden_characters=hidden,
     )
 

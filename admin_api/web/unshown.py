@@ -1,4 +1,4 @@
-"""What of a request's body is not shown, because the record has its digest only."""
+"""What of a request's body its page does not show: the params have its digest only."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -20,10 +20,10 @@ def unshown_of(params: JsonObject, http: JsonObject | None) -> list[str]:
         found = next(_digests(params), None)
         kind = (found or {}).get("content_type") or "unknown type"
         why = _WHY.get(str((found or {}).get("unread")), "it is not text")
-        return [f"The body is not shown, because {why}: {_bytes(http.get('body_size'))} of {kind}."]
+        return [f"The body is not shown here, because {why}: {_bytes(http.get('body_size'))} of {kind}."]
     if http.get("body_kind") == "multipart":
         return [
-            f"The content of the file {one['filename']} is not shown: {_bytes(one['size'])} of"
+            f"The content of the file {one['filename']} is not shown here: {_bytes(one['size'])} of"
             f" {one.get('content_type') or 'unknown type'}."
             for one in _digests(params)
             if "filename" in one

@@ -81,6 +81,8 @@ class RecordedRequest:
     provenance: JsonObject | None = None
     mcp: JsonObject | None = None
     """Of a message of MCP: what policies read as ``input.mcp``."""
+    unparsed_body: JsonObject | None = None
+    """Of a held call: the bytes of its body that ``params`` do not show (``headgate.actions.unparsed_body``)."""
 
 
 @dataclass(frozen=True, slots=True)

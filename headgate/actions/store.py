@@ -22,6 +22,7 @@ from headgate.actions.model import (
     RecordedRequest,
     move,
 )
+from headgate.actions.unparsed_body import UNPARSED_BODY
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.kernel.errors import ConflictError, NotFoundError
@@ -269,6 +270,7 @@ def recorded_request(document: Mapping[str, Any]) -> RecordedRequest:
         http=document.get("http"),
         provenance=document.get("provenance"),
         mcp=document.get("mcp"),
+        unparsed_body=document.get(UNPARSED_BODY),
     )
 
 

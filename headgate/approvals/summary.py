@@ -7,6 +7,7 @@ from typing import Final
 
 from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.body import BodyKind
 from headgate.protocols.git import GIT_TOOL
 from headgate.protocols.http_call import shown_authority
 from headgate.protocols.names import CALL_TOOLS
@@ -14,6 +15,7 @@ from headgate.protocols.websocket import CONNECT, WEBSOCKET_TOOL
 
 _NAMED_MAX: Final = 6
 _VALUE_MAX_CHARACTERS: Final = 80
+_DIGEST_CHARACTERS: Final = 12
 _UNLISTED: Final = "unlisted_"
 _MCP: Final = "mcp_"
 
@@ -36,12 +38,13 @@ def summary(
         where = f"{_short(str(params.get('repository')))} at {_short(str(params.get('host')))}"
         return f"{who} push to {where}: {updates}{_options(params)}."
     if tool in CALL_TOOLS and http is not None:
-        return f"{who} send {_call(http)}{_with(_named(_sent(params)))}."
+        return f"{who} send {_call(http)}{_with(_named(_sent(params, http)))}."
     described = descriptions.get((tool, operation))
     if described is not None:
         what = f"{described[0].lower()}{described[1:]} ({tool}.{operation})"
     elif operation.startswith(_UNLISTED) and http is not None:
-        return f"{who} send {_call(http)}, which the catalogue of {tool} does not list{_with(_named(_sent(params)))}."
+        sent = _with(_named(_sent(params, http)))
+        return f"{who} send {_call(http)}, which the catalogue of {tool} does not list{sent}."
     elif tool.startswith(_MCP):
         what = f"call the tool {operation} of the MCP server {tool.removeprefix(_MCP)}"
     else:
@@ -103,13 +106,19 @@ def _address(http: JsonObject) -> str:
     return _short(f"{scheme}://{shown_authority(scheme, http.get('host'), http.get('port'))}{http.get('path')}", 200)
 
 
-def _sent(params: JsonObject) -> JsonObject:
-    """The query and the members of the body of a call that is known by its address: what tells it from the next one."""
+def _sent(params: JsonObject, http: JsonObject) -> JsonObject:
+    """The query and the members of the body of a call that is known by its address: what tells it from the next one. Of
+    a body that is no text, its type and the beginning of its digest."""
     query = {
         name: values[0] if isinstance(values, list) and len(values) == 1 else values
         for name, values in _object(params, "query").items()
     }
-    return {**query, **_object(params, "body")}
+    body = _object(params, "body")
+    if http.get("body_kind") == BodyKind.OPAQUE:
+        digest = str(body.get("sha256")).removeprefix("sha256:")[:_DIGEST_CHARACTERS]
+        media_type = body.get("content_type")
+        body = {"SHA-256": f"{digest}…"} if media_type is None else {"type": media_type, "SHA-256": f"{digest}…"}
+    return {**query, **body}
 
 
 def _object(params: JsonObject, name: str) -> JsonObject:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ApprovedAnswer,
         ApproveRequest,
         BackgroundVerificationAnswer,
+        BodyPartAnswer,
         BreakersAnswer,
         BuildAnswer,
         BulkDecisionAnswer,
@@ -2513,6 +2514,16 @@ def list_actions_search(
 def get_action(id: str, *, wait: int | None = None, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """Gets one action. ``GET /v1/actions/{id}``"""
     return Call("GET", f"/v1/actions/{_segment(id)}", parameters={"wait": wait, "expand": expand})
+
+
+def get_action_body(id: str, *, offset: int | None = None, limit: int | None = None) -> Call[BodyPartAnswer]:
+    """Gets a part of the body of a held call, where the params do not show it. ``GET /v1/actions/{id}/body``"""
+    return Call("GET", f"/v1/actions/{_segment(id)}/body", parameters={"offset": offset, "limit": limit})
+
+
+def get_action_body_content(id: str) -> Call[bytes]:
+    """Downloads the same body. ``GET /v1/actions/{id}/body/content``"""
+    return Call("GET", f"/v1/actions/{_segment(id)}/body/content", reads="bytes")
 
 
 def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None = None) -> Call[ActionDetailAnswer]:

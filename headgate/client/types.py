@@ -303,6 +303,19 @@ class BacklogAnswer(TypedDict):
     waiting: int
 
 
+class BodyPartAnswer(TypedDict):
+    """A part of the bytes."""
+
+    content: str
+    content_type: str | None
+    decoded_from: str | None
+    is_exact: bool
+    masked_places: int
+    offset: int
+    sha256: str
+    size: int
+
+
 class BreakerAnswer(TypedDict):
     kind: str
     name: str
@@ -591,6 +604,7 @@ class ContextAnswer(TypedDict):
     risk_level: str
     similar: SimilarDecisionsContext
     summary: str
+    unparsed_body: UnparsedBodyAnswer | None
     why: list[ReasonContext]
 
 
@@ -2934,6 +2948,7 @@ class RequestAnswer(TypedDict):
     params: StoredObject
     provenance: NotRequired[StoredObject | None]
     tool: str
+    unparsed_body: NotRequired[UnparsedBodyAnswer | None]
 
 
 class RequestLineAnswer(TypedDict):
@@ -3542,6 +3557,15 @@ class UnenrolledAnswer(TypedDict):
 
 class UnlockedAnswer(TypedDict):
     unlocked: list[Attempted]
+
+
+class UnparsedBodyAnswer(TypedDict):
+    content_type: str | None
+    decoded_from: str | None
+    is_exact: bool
+    masked_places: int
+    sha256: str
+    size: int
 
 
 class UpdatePolicy(TypedDict):

@@ -3,10 +3,14 @@
 Each step acts on the newest approval of the digest, in one statement that checks that it is still the newest.
 """
 
+import asyncio
+from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 from headgate.actions.instance import Instance
 from headgate.actions.recording_store import RecordingOutcome
+from headgate.actions.unparsed_body import has_unparsed_body, with_unparsed_body
 from headgate.agents.own_limits import most_open_approvals
 from headgate.approvals.gate_store import HoldRow, UseRow, hold_action, hold_terms, record_retry, too_many_open
 from headgate.approvals.model import Approval, ApprovalStatus, RetryAnswer, answer_for_retry, state_at
@@ -14,6 +18,7 @@ from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.gate.admitted import Admitted
+from headgate.gate.candidate import BoundCandidate
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.pipeline import DecideAgain, Decided
@@ -31,6 +36,9 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.model import requirements_cover
+
+_INLINE_BYTES_MAX: Final = 64 << 10
+"""A larger body is masked and encoded in a thread."""
 
 
 class HeldApprovals:
@@ -111,9 +119,10 @@ class HeldApprovals:
 
         Raises RateLimitedError, UnauthorizedError, UnavailableError.
         """
-        if len(decided.candidate.request) > LARGE_BYTES:
+        whole = await _with_body(decided)
+        if len(whole.candidate.request) > LARGE_BYTES:
             return None
-        row = self._row(decided, None, None)
+        row = self._row(whole, None, None)
         most_open = most_open_approvals(decided.identity, self._most_open_approvals)
         terms = hold_terms(most_open, attention_of(decided.decision, row), held.until(row.created_at))
         outcome = await self._recorder.submit_hold(row, terms)
@@ -150,7 +159,7 @@ class HeldApprovals:
         superseded = None
         if previous is not None and outgrown is RetryAnswer.HOLD:
             superseded = payload_text(SYSTEM, {"approval_id": previous.approval_id, "reason": "policies ask for more"})
-        row = self._row(decided, previous, superseded)
+        row = self._row(await _with_body(decided), previous, superseded)
         most_open = most_open_approvals(decided.identity, self._most_open_approvals)
         attention, held_until = attention_of(decided.decision, row), held.until(row.created_at)
         outcome = await hold_action(connection, row, most_open=most_open, attention=attention, held_until=held_until)
@@ -188,6 +197,19 @@ class HeldApprovals:
             return admitted
         self._instance.ended(execution_id)
         return not_recorded(outcome)
+
+
+async def _with_body(decided: Decided) -> Decided:
+    """With the bytes of the body that the params do not show, for the people who are asked."""
+    candidate = decided.candidate
+    call = candidate.draft.call
+    if call is None or not has_unparsed_body(candidate.draft):
+        return decided
+    if len(call.body) > _INLINE_BYTES_MAX:
+        request = await asyncio.to_thread(with_unparsed_body, candidate.request, call)
+    else:
+        request = with_unparsed_body(candidate.request, call)
+    return replace(decided, candidate=BoundCandidate(replace(candidate, request=request)))
 
 
 def _pending(approval: Approval) -> Pending:

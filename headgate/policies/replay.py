@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from headgate.actions.unparsed_body import UNPARSED_BODY
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.clock import rfc3339
 from headgate.policies.model import RulePolicy
@@ -54,6 +55,7 @@ def replay_call(*, request: str, tool: str, operation: str, source: str, agent_i
     """The input that ``headgate.actions.rego_input`` would make. Raises ValidationError for text that is not JSON."""
     recorded = parse_strict(request.encode())
     members = recorded if isinstance(recorded, dict) else {}
+    members.pop(UNPARSED_BODY, None)  # for people: policies do not read it
     document: JsonObject = {
         "tool": tool,
         "operation": operation,

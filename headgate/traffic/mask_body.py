@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_plus
 
+from headgate.actions.form_secrets import mask_form_parts
 from headgate.actions.masking import default_masker
 from headgate.actions.masking_rules import masking_rules
 from headgate.detectors.inspect import Detector
@@ -25,7 +26,7 @@ from headgate.kernel.canonical_json import JsonValue, canonical_bytes, parse_str
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
 from headgate.traffic.decode_body import decode_beginning
-from headgate.traffic.mask_parts import mask_events, mask_form_parts
+from headgate.traffic.mask_events import mask_events
 
 DETECTORS: Final[tuple[Detector, ...]] = (find_secrets, find_personal_data)
 DECODED_MAX_BYTES: Final = 512 << 10

@@ -3,13 +3,15 @@
 import hashlib
 import hmac
 import json
+import socket
 import threading
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -105,6 +107,22 @@ def refused_messages(administrator: Administrator, texts: Sequence[str]) -> tupl
         for path in (f"/admin/webhooks/{webhook_id}/deliveries", "/admin/notifications"):
             wait_for(lambda path=path: administrator.get(path)["data"][0]["attempts"], "it was refused")
     return webhook_id, message_id
+
+
+def uploaded(administrator: Administrator, agent: Agent, body: bytes, media_type: str) -> dict[str, Any]:
+    """The approval that an upload waits for whose agent left."""
+    proxy = urlsplit(agent.proxy_url)
+    credentials = b64encode(f"agent:{agent.key}".encode()).decode()
+    head = (
+        "POST http://files.example.com/upload HTTP/1.1",
+        "Host: files.example.com",
+        f"Proxy-Authorization: Basic {credentials}",
+        f"Content-Type: {media_type}",
+        f"Content-Length: {len(body)}",
+    )
+    with socket.create_connection((proxy.hostname or "", proxy.port or 0), timeout=60) as connection:
+        connection.sendall("\r\n".join((*head, "", "")).encode() + body)
+        return administrator.pending("/upload")
 
 
 def pull_request(administrator: Administrator, agent_id: str, texts: Sequence[str]) -> str:

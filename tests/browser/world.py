@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from tests.browser.outsiders import captured, pull_request, refused_messages
+from tests.browser.outsiders import captured, pull_request, refused_messages, uploaded
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance
 
@@ -134,6 +134,13 @@ class World:
         """A destination and a ticket, every text of them hostile."""
         agent = Agent(self._instance)
         newest, other, *_ = captured(self._administrator, agent, HOSTILE)
+        for name, body, media_type in (
+            ("text", "".join(HOSTILE).encode() * 8, "text/plain"),
+            ("bytes", "\0".join(HOSTILE).encode() + bytes(range(256)) * 20, "application/octet-stream"),
+        ):
+            held = uploaded(self._administrator, agent, body, media_type)
+            self.names[f"{name}_action_id"], self.names[f"{name}_approval_id"] = held["action_id"], held["id"]
+            assert self._administrator.deny(held["id"], "Not this file.").status_code == 200
         agent.close()
         self.names["exchange_id"], self.names["other_exchange_id"] = newest["id"], other["id"]
         self.names["captured_action_id"] = newest["action_id"]

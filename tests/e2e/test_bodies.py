@@ -1,11 +1,13 @@
 """What servers read differently never reaches one, and an approval is for the bytes that were approved."""
 
+import hashlib
 from typing import Any
 
 import pytest
 
 from tests.e2e.clients import error_of
 
+_BINARY = bytes(range(256)) * 600
 _PART = b'Content-Disposition: form-data; name="%b"\r\n\r\n%b'
 
 
@@ -23,6 +25,21 @@ def test_an_approval_under_one_boundary_serves_no_other(administrator, agent, up
     assert (other["code"], other["details"]["approval_id"] != approved) == ("APPROVAL_PENDING", True)
     assert agent.call("POST", url, **_form(b"one", part)).status_code == 200
     assert len(upstream.of(impatient_path)) == 1
+
+
+def test_a_reviewer_sees_every_byte_of_an_upload(administrator, agent, upstream, impatient_path) -> None:
+    call = {"content": _BINARY, "headers": {"content-type": "application/octet-stream"}}
+    held = error_of(agent.call("POST", upstream.url + impatient_path, **call))["details"]
+    shown = administrator.approval(held["approval_id"])["context"]
+    assert (shown["unparsed_body"]["is_exact"], shown["unparsed_body"]["size"]) == (True, len(_BINARY))
+    assert administrator.api.get(f"/v1/actions/{held['action_id']}/body/content").content == _BINARY
+    assert upstream.of(impatient_path) == []
+    administrator.approve(held["approval_id"])
+    assert agent.call("POST", upstream.url + impatient_path, **call).status_code == 200
+    [sent] = upstream.of(impatient_path)
+    assert "sha256:" + hashlib.sha256(sent.body).hexdigest() == shown["unparsed_body"]["sha256"]
+    verified = administrator.api.post("/admin/audit/verification", json={})
+    assert verified.is_success, verified.text
 
 
 @pytest.mark.parametrize(

@@ -125,6 +125,11 @@ async def _belongings(gate, superuser) -> dict[str, str]:
         return dict(answer.json())
 
     run = await _submitted(gate, "http", url="https://example.com/")
+    assert (await admin.get(f"/v1/actions/{run['id']}")).is_success  # applies the journal
+    superuser.execute(
+        "UPDATE actions SET request = left(request, -1) || %s WHERE org_id = %s AND action_id = %s",
+        [',"unparsed_body":{"content":"AA==","sha256":"sha256:00","size":1}}', gate.org_id, run["id"]],
+    )
     held, denied = await _submitted(gate, "write"), await _submitted(gate, "wipe")
     bob, _ = await user_of(gate, "bob"), await user_of(gate, "alice", Role.ADMIN)
     until = (datetime.now(UTC) + timedelta(days=1)).isoformat()

@@ -40,6 +40,16 @@ def said(tool: str, operation: str, params=None, http=None, agent="Robot") -> st
             "Robot wants to send POST https://api.example.com/mail with a body of 12 bytes: to x, n 1.5, and 1 more.",
         ),
         (
+            said(
+                "http",
+                "post",
+                {"body": {"content_type": "image/png", "sha256": "sha256:" + "0123456789abcdef" * 4, "size": 9}},
+                _HTTP | {"body_size": 9, "body_kind": "opaque"},
+            ),
+            "Robot wants to send POST https://api.example.com/mail with a body of 9 bytes: type image/png,"
+            " SHA-256 0123456789ab….",
+        ),
+        (
             said("http", "get", {"query": {"to": ["acme"], "tag": ["a", "b"]}, "body": "text"}, _HTTP),
             "Robot wants to send POST https://api.example.com/mail: to acme, and 1 more.",
         ),

@@ -71,7 +71,9 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
     assert set(whole) - set(plain) == {
         "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies", "timeline", "stopped",
     }  # fmt: skip
-    assert set(whole["request"]) - set(plain["request"]) == {"delegation", "http", "provenance", "mcp"}
+    assert set(whole["request"]) - set(plain["request"]) == {
+        "delegation", "http", "provenance", "mcp", "unparsed_body",
+    }  # fmt: skip
     assert set(whole["approval"]) - set(plain["approval"]) == {"comment", "approver", "edited_by", "edited_at"}
     assert whole["approval"]["comment"] == "not today"
     people = {

@@ -34,7 +34,7 @@ def shown(body: bytes, content_type: str, encoding: str | None = None) -> list[s
         (b"x" * (TEXT_BYTES_MAX + 1), "text/plain", None, ["because it is too large: 65,537 bytes of text/plain"]),
         (b"x", "text/plain", "br-odd", ["because Headgate does not read its encoding: 1 byte of text/plain"]),
         (b"\xff", "text/plain; charset=koi8-r", None, ["because Headgate does not read its character set"]),
-        (_FORM, "multipart/form-data; boundary=x", None, ["of the file a.bin is not shown: 3 bytes of image/png"]),
+        (_FORM, "multipart/form-data; boundary=x", None, ["of the file a.bin is not shown here: 3 bytes of image/png"]),
     ],
 )
 def test_a_body_that_is_a_digest_only_is_named(body, content_type, encoding, said) -> None:

@@ -1,7 +1,6 @@
-"""Multipart forms and event streams as they may be kept: masked by what their own framing names or joins. Pure."""
+"""Multipart forms without the contents of parts whose names say that they are secret. Pure."""
 
 import re
-from collections.abc import Callable
 from typing import Final
 from urllib.parse import unquote
 
@@ -11,7 +10,6 @@ from headgate.kernel.secrets import MASK
 _DELIMITER: Final = re.compile(r"^--[^\r\n]+", re.MULTILINE)
 _HEAD_END: Final = re.compile(r"\r?\n\r?\n")
 _NAMES: Final = re.compile(r"""\bname(?P<coded>\*?)=(?:"(?P<quoted>[^"\r\n]*)|(?P<bare>[^;\s]+))""", re.IGNORECASE)
-_DATA: Final = "data:"
 
 
 def mask_form_parts(text: str) -> str:
@@ -44,27 +42,3 @@ def _names(head: str) -> list[str]:
         value = one["quoted"] if one["quoted"] is not None else one["bare"]
         found.append(unquote(value.rpartition("'")[2]) if one["coded"] else unquote(value))
     return found
-
-
-def mask_events(text: str, mask_line: Callable[[str], str]) -> str:
-    """A stream of events, line by line; several lines of data in a row are one text (WHATWG HTML, section 9.2.6), and
-    where that is something which ``mask_line`` masks, they become one line."""
-    shown: list[str] = []
-    data: list[str] = []
-    for line in [*text.split("\n"), ""]:
-        if line.startswith(_DATA):
-            data.append(line)
-            continue
-        shown += _joined(data, mask_line)
-        data = []
-        shown.append(line)
-    return "\n".join(shown[:-1])
-
-
-def _joined(lines: list[str], mask_line: Callable[[str], str]) -> list[str]:
-    if len(lines) > 1:
-        ending = "\r" if lines[-1].endswith("\r") else ""
-        whole = f"{_DATA} {''.join(one.removeprefix(_DATA).strip() for one in lines)}{ending}"
-        if (masked := mask_line(whole)) != whole:
-            return [masked]
-    return [mask_line(one) for one in lines]
