@@ -63,8 +63,8 @@ def _of_console(lines: list[str]) -> Iterator[Command]:
             text, shown = line[2:], []
         elif text and not shown and not _is_whole(text):
             text += "\n" + line
-        else:
-            shown.append(line)
+        elif not line.lstrip().startswith("# ") or line.startswith("#"):
+            shown.append(line)  # and not a remark that goes on behind a command
     yield Command(text, tuple(shown))
 
 
