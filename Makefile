@@ -6,6 +6,7 @@
 # make audit   compare the locks with the databases of known advisories
 # make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
+# make clients the Python client's wheel and the TypeScript client's package, into dist/
 # make site    the documentation as a site, into dist/site
 # make web     bundle the editor of the dashboard anew (web/), into admin_api/static
 # make bench   the measurements of the README; make screenshots: its pictures; make format, reference, lock, clean: what
@@ -41,10 +42,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: wheels site web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
+.PHONY: wheels clients site web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,13s/^# \{0,1\}//p' Makefile
+	@sed -n '1,14s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -72,7 +73,8 @@ imports: build
 	@$(BIN)/lint-imports
 
 tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
-		tests/parsers/node_modules/.package-lock.json tests/coding_agents/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json
+		tests/parsers/node_modules/.package-lock.json tests/coding_agents/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json \
+		clients/typescript/node_modules/.package-lock.json
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -111,6 +113,13 @@ reference: build
 	@$(BIN)/python -m headgate.cli.reference > docs/reference/cli.md
 	@$(BIN)/python -m admin_api.openapi > docs/openapi.json
 	@$(BIN)/python -m headgate.client.generate
+	@$(BIN)/python -m clients.typescript_generator
+
+# What other people's programs install; the program's wheel has the Python client too, under another name.
+clients: build clients/typescript/node_modules/.package-lock.json
+	@mkdir -p dist
+	@cd clients/python && ../../$(BIN)/python -m hatchling build --target wheel --directory ../../dist
+	@cd clients/typescript && npm pack --silent --pack-destination ../../dist
 
 # Every link and every page of it is checked; a test does the same. It loads nothing from another host.
 site: build
@@ -208,6 +217,13 @@ tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
 	@command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
 	@echo "== accessibility rules of the tests"
 	@npm --prefix tests/browser ci --silent --no-audit --no-fund
+	@touch $@
+
+# The compiler of the TypeScript client.
+clients/typescript/node_modules/.package-lock.json: clients/typescript/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== compiler of the TypeScript client"
+	@npm --prefix clients/typescript ci --silent --no-audit --no-fund
 	@touch $@
 
 # The editor of the dashboard, and its bundler.

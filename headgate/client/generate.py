@@ -38,6 +38,21 @@ def _path(text: str) -> str:
 '''
 
 
+def is_of_the_client(path: str) -> bool:
+    """Whether programs call this path."""
+    return _LEFT_OUT.search(path) is None
+
+
+def is_of_the_first_shape(schema: str) -> bool:
+    """Whether a schema of this name is of the shape of answers that clients ask for."""
+    return _OTHER_SHAPE.search(schema) is None
+
+
+def answers_of_first_shape(parameter: str) -> bool:
+    """Whether a client passes this parameter: with the others it would ask for another shape."""
+    return parameter not in _FOR_OTHER_SHAPES
+
+
 def modules(document: Json) -> dict[str, str]:
     """By file, as the project's formatter leaves them."""
     made = {"types.py": types_module(document), "operations.py": operations_module(document)}
@@ -56,9 +71,9 @@ def types_module(document: Json) -> str:
         "# ruff: noqa: E501, N815, A005, UP013",
     ]
     for name, schema in sorted(document["components"]["schemas"].items()):
-        if _OTHER_SHAPE.search(name):
+        if not is_of_the_first_shape(name):
             continue
-        lines += ["", "", *_type_lines(_class_name(name), schema)]
+        lines += ["", "", *_type_lines(class_name(name), schema)]
     return "\n".join([*lines, "", "", "type ActionDetail = ActionDetailAnswer", ""])
 
 
@@ -69,7 +84,7 @@ def operations_module(document: Json) -> str:
     names: dict[str, str] = {}
     for path, operations in sorted(document["paths"].items()):
         for method, operation in sorted(operations.items()):
-            if _LEFT_OUT.search(path):
+            if not is_of_the_client(path):
                 continue
             name = operation["operationId"]
             if name in names:
@@ -99,7 +114,7 @@ def operations_module(document: Json) -> str:
     return "\n".join([*head, *functions, *tail])
 
 
-def _answer_schema(operation: Json) -> Json | None:
+def answer_schema(operation: Json) -> Json | None:
     """None: the answer is not JSON. Empty: there is no body."""
     status = min((one for one in operation["responses"] if one < "300"), default=None)
     if status is None:
@@ -113,11 +128,11 @@ def _answer_schema(operation: Json) -> Json | None:
 def _function_lines(
     name: str, method: str, path: str, operation: Json, document: Json, used: set[str]
 ) -> Iterator[str]:
-    schema, parameters = _answer_schema(operation), operation.get("parameters", [])
+    schema, parameters = answer_schema(operation), operation.get("parameters", [])
     answer = "bytes" if schema is None else "None" if schema == {} else _expression(schema, used)
     inside = [one["name"] for one in parameters if one["in"] == "path"]
     inside += [one for one in re.findall(r"{(\w+)(?::\w+)?}", path) if one not in inside]
-    queries = [one for one in parameters if one["in"] == "query" and one["name"] not in _FOR_OTHER_SHAPES]
+    queries = [one for one in parameters if one["in"] == "query" and answers_of_first_shape(one["name"])]
     headers = [one for one in parameters if one["in"] == "header"]
     body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
     signature = [f"{_identifier(one)}: str" for one in inside]
@@ -179,12 +194,12 @@ def _member(schema: Json, *, is_required: bool) -> str:
 
 def _expression(schema: Json, used: set[str]) -> str:
     if "$ref" in schema:
-        name = _class_name(schema["$ref"].rpartition("/")[2])
+        name = class_name(schema["$ref"].rpartition("/")[2])
         used.add(name)
         return name
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            shown = [one for one in schema[several] if not _OTHER_SHAPE.search(one.get("$ref", ""))]
+            shown = [one for one in schema[several] if is_of_the_first_shape(one.get("$ref", ""))]
             return " | ".join(dict.fromkeys(_expression(one, used) for one in shown))
     if "allOf" in schema and len(schema["allOf"]) == 1:
         return _expression(schema["allOf"][0], used)
@@ -214,7 +229,7 @@ def _parameter_type(schema: Json) -> str:
     return " | ".join(plain) or "str"
 
 
-def _class_name(name: str) -> str:
+def class_name(name: str) -> str:
     return "".join(part[:1].upper() + part[1:] for part in re.split(r"\W|_", name))
 
 

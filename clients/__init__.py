@@ -1,0 +1,1 @@
+"""Clients for other people's programs that are published by themselves."""
