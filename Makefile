@@ -3,6 +3,7 @@
 # make test    build, all checks, all tests; .ci/run calls exactly this
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
+# make chaos   only the tests that break something, as docs/reliability.md lists them
 # make audit   compare the locks with the databases of known advisories
 # make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
@@ -42,7 +43,7 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: wheels clients site web build up test unit check lint types imports tests audit sbom notice bench screenshots lock format reference clean help
+.PHONY: wheels clients site web build up test unit check lint types imports tests chaos audit sbom notice bench screenshots lock format reference clean help
 
 help:
 	@sed -n '1,14s/^# \{0,1\}//p' Makefile
@@ -80,6 +81,10 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 		[ $$? = 1 ] || exit 1; \
 		echo "== what failed, once more by itself: a test that passes now is unsteady, and its cause is to be found"; \
 		$(BIN)/pytest -v --last-failed --last-failed-no-failures=none; })
+
+# One process, and each test with its result: what is broken next is seen.
+chaos: build
+	@$(BIN)/pytest -v -n 0 $$(grep -o 'tests/[a-z0-9_/]*[.]py' docs/reliability.md | sort -u)
 
 audit: build
 	@echo "== known advisories"

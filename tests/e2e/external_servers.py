@@ -37,8 +37,12 @@ class ExternalServers:
     def url(self, role: str, password: str, database: str) -> str:
         return f"postgresql://{role}:{password}@127.0.0.1:{self.port}/{database}"
 
+    @property
+    def administrator_url(self) -> str:
+        return self.url("postgres", _PASSWORD, "postgres")
+
     def administrator(self) -> "psycopg.Connection[tuple[object, ...]]":
-        return psycopg.connect(self.url("postgres", _PASSWORD, "postgres"), autocommit=True)
+        return psycopg.connect(self.administrator_url, autocommit=True)
 
     def new_database(self, name: str) -> str:
         """The owner's address."""
@@ -65,23 +69,34 @@ class ExternalServers:
 
 @contextmanager
 def external_servers(folder: Path) -> Iterator[ExternalServers]:
-    with _postgres(folder / "postgres") as port, _valkey(folder / "valkey") as redis_url:
+    with (
+        serving_postgres(initialized_postgres(folder / "postgres")) as (port, _),
+        external_valkey(folder / "valkey") as redis_url,
+    ):
         yield ExternalServers(port, redis_url)
 
 
-@contextmanager
-def _postgres(folder: Path) -> Iterator[int]:
+def initialized_postgres(folder: Path) -> postgres.PostgresServer:
     data = DataDirectory(folder)
     open_data_directory(data)
     account = server_account([postgres.binaries() / "postgres", data.postgres])
     server = postgres.PostgresServer(data.postgres, socket_folder(data, account), data.logs / "postgres.log", account)
     asyncio.run(postgres.initialize(server, Secret(_PASSWORD)))
     with (server.folder / "pg_hba.conf").open("a") as rules:
-        rules.write("host all all 127.0.0.1/32 scram-sha-256\n")
+        rules.write("host all all 127.0.0.1/32 scram-sha-256\nhost replication all 127.0.0.1/32 scram-sha-256\n")
+    return server
+
+
+@contextmanager
+def serving_postgres(
+    server: postgres.PostgresServer, **settings: str
+) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
+    """Over TCP; yields the port, and the process."""
     port = free_port()
     program = server.program()
-    over_tcp = ("-c", "listen_addresses=127.0.0.1", "-c", f"port={port}")
-    with running(replace(program, command=program.command + over_tcp)) as process:
+    given = {"listen_addresses": "127.0.0.1", "port": str(port), **settings}
+    options = tuple(part for name, value in given.items() for part in ("-c", f"{name}={value}"))
+    with running(replace(program, command=program.command + options)) as process:
 
         def answers() -> bool:
             assert process.poll() is None, server.log.read_text()
@@ -92,11 +107,11 @@ def _postgres(folder: Path) -> Iterator[int]:
             return True
 
         wait_for(answers, "PostgreSQL answers")
-        yield port
+        yield port, process
 
 
 @contextmanager
-def _valkey(folder: Path) -> Iterator[str]:
+def external_valkey(folder: Path) -> Iterator[str]:
     data = DataDirectory(folder)
     open_data_directory(data)
     account = server_account([valkey.binary(), data.valkey])
