@@ -22,7 +22,7 @@ class VersionOfTheProgram(MetadataHookInterface):
         metadata["version"] = project["version"]
 
 
-class CodeUnderItsOwnName(BuildHookInterface):
+class CodeUnderItsOwnName(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         self._folder = tempfile.TemporaryDirectory()
         folder = Path(self._folder.name)

@@ -10,6 +10,7 @@ from tests.e2e.instance import Instance
 
 ROOT = Path(__file__).resolve().parents[2]
 UV = ROOT / ".uv" / "bin" / "uv"
+OF_HTTPX = {"httpcore", "h11", "anyio", "certifi", "idna", "typing_extensions", "typing-extensions"}
 PROGRAM = """
 import sys, threading, time
 from headgate_client import Client, ForbiddenError, operations
@@ -55,15 +56,10 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_brings_httpx_and_nothing_of_the_service(python: Path) -> None:
     listed = [UV, "pip", "list", "--quiet", "--python", python, "--format", "freeze"]
     names = {line.split("==")[0] for line in subprocess.check_output(listed, text=True, timeout=60).splitlines()}
-    assert (
-        names
-        == {"headgate-client", "httpx", "httpcore", "h11", "anyio", "certifi", "idna", "typing-extensions"} & names
-    )
-    assert {"headgate-client", "httpx"} <= names
-    imported = "import sys, headgate_client.operations as o; assert 'headgate' not in sys.modules; print(o.__name__)"
-    assert (
-        subprocess.check_output([python, "-P", "-c", imported], text=True, timeout=60) == "headgate_client.operations\n"
-    )
+    assert {"headgate-client", "httpx"} <= names <= {"headgate-client", "httpx", *OF_HTTPX}
+    program = "import sys, headgate_client.operations as o; assert 'headgate' not in sys.modules; print(o.__name__)"
+    imported = subprocess.check_output([python, "-P", "-c", program], text=True, timeout=60)
+    assert imported == "headgate_client.operations\n"
 
 
 def test_an_action_waits_for_a_person(python: Path, instance: Instance) -> None:
