@@ -28,6 +28,17 @@ _CALL: Final = Members(
         "url_bytes": _TEXT,
     }
 )
+_AWS: Final = Members(
+    {
+        "service": _TEXT,
+        "operation": _TEXT,
+        "region": _TEXT,
+        "bucket": _TEXT,
+        "key": _TEXT,
+        "copy_source": Members({"bucket": _TEXT, "key": _TEXT, "version_id": _TEXT}),
+        "presigned": _TEXT,
+    }
+)
 _DNS: Final = Members({"form": _TEXT, "name": _TEXT, "type": _TEXT, "trailing_bytes": _TEXT})
 _GIT: Final = Members(
     {
@@ -74,6 +85,7 @@ _ACTION: Final[dict[str, Members | None]] = {
         }
     ),
     "http": _CALL,
+    "aws": _AWS,
     "dns": _DNS,
     "git": _GIT,
     "llm": _LLM,

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import Final
 
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols import mcp
+from headgate.protocols.aws_hosts import is_of_aws
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
 from headgate.protocols.draft import (
     ActionDraft,
@@ -28,6 +30,7 @@ from headgate.tools.generic import generic_draft, unlisted_draft
 from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, Protocol
+from headgate.tools.named import named_draft
 from headgate.tools.params import map_params, with_host_param
 from headgate.tools.recognised import recognised_draft, websocket_draft
 
@@ -65,6 +68,12 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
     if call.method == "POST" and body.kind is BodyKind.JSON:
         message = mcp.recognise(headers.shown, body.value)
         if message is not None:
+            if is_of_aws(call.host) and recognised_draft(read_call, headers, body) is not None:
+                # A service of AWS may ignore the members that it does not know.
+                raise AmbiguousRequestError(
+                    "the request can be read in more than one way: as a message of MCP and as one of AWS",
+                    details={"field": "body"},
+                )
             # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
     draft = recognised_draft(read_call, headers, body) or websocket_draft(read_call, headers, body)
@@ -84,6 +93,8 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
     socket = websocket_draft(read_call, headers, body)
     if socket is not None:
         return socket
+    if catalogue.protocol is not None:
+        return named_draft(catalogue, read_call, headers, body)
     if match is not None:
         if match.entries[0].protocol is Protocol.GRAPHQL:
             return graphql_draft(match, read_call, query, body, catalogue)

@@ -26,6 +26,7 @@ from headgate.tools.model import (
     Catalogue,
     Conditions,
     Entry,
+    HostProtocol,
     ParamMapping,
     Protocol,
     Segment,
@@ -78,7 +79,7 @@ def _catalogue(where: str, text: str) -> Catalogue:
     document = parse_document(text, where=where)
     document.only(
         *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
-        *("success", "entries"),
+        *("success", "entries", "protocol"),
     )
     tool = _name(document, "tool")
     if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
@@ -105,7 +106,16 @@ def _catalogue(where: str, text: str) -> Catalogue:
             for section in document.sections("entries")
         ),
         host_param=host_param,
+        protocol=_host_protocol(document),
     )
+
+
+def _host_protocol(document: Section) -> HostProtocol | None:
+    if "protocol" not in document.members:
+        return None
+    if document.members.get("entries"):
+        raise document.fail("entries", "a catalogue with a protocol has no entries: the protocol names the operations")
+    return HostProtocol(_choice(document, "protocol", tuple(HostProtocol), None))
 
 
 def _entry(

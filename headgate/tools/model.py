@@ -39,6 +39,12 @@ class Protocol(StrEnum):
     GRAPHQL = "graphql"
 
 
+class HostProtocol(StrEnum):
+    """What all calls to the hosts of a catalogue speak, where its entries do not say it call by call."""
+
+    AWS = "aws"
+
+
 @dataclass(frozen=True, slots=True)
 class Conditions:
     """What query and body must hold, member by member, for an entry to apply."""
@@ -170,3 +176,9 @@ class Catalogue:
     unlisted_reads: bool
     entries: Sequence[Entry]
     host_param: str | None = None
+    protocol: HostProtocol | None = None
+
+    def name_before(self, host: str) -> str | None:
+        """What stands for ``*`` in the listed name that covers ``host``; None: it is listed itself."""
+        above = [one[1:] for one in self.hosts if one.startswith("*.") and host.endswith(one[1:])]
+        return None if host in self.hosts or not above else host.removesuffix(max(above, key=len))

@@ -1,14 +1,15 @@
 """Protocols that ride on plain HTTP requests, at hosts that no catalogue covers.
 
 ``params`` stay those of the generic call, so that what a policy reads of the body is where it was; what the protocol
-means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``).
+means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``input.aws``).
 """
 
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols import dns, git, llm
+from headgate.protocols import aws, dns, git, llm
+from headgate.protocols.aws import AWS_TOOL, AwsRequest
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.git import GIT_TOOL
@@ -19,7 +20,7 @@ from headgate.tools.generic import call_params
 LLM_TOOL: Final = "llm"
 DNS_TOOL: Final = "dns"
 DNS_QUERY: Final = "query"
-RECOGNISED_TOOLS: Final = frozenset({DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
+RECOGNISED_TOOLS: Final = frozenset({AWS_TOOL, DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
 """Names that no catalogue may take."""
 
 
@@ -27,11 +28,16 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     """None where the call is of none of these protocols. Raises AmbiguousRequestError: of two at once."""
     query = dns.recognise(read_call, headers)
     request = git.recognise(read_call, headers, body)
-    if query is not None and request is not None:
+    signed = aws.recognise(read_call, headers, body)
+    found = {"as a DNS query": query, "as one of Git's": request, "as one of AWS": signed}
+    meanings = [meaning for meaning, one in found.items() if one is not None]
+    if len(meanings) > 1:
         raise AmbiguousRequestError(
-            "the request can be read in more than one way: as a DNS query and as one of Git's",
+            f"the request can be read in more than one way: {' and '.join(meanings)}",
             details={"field": "content-type"},
         )
+    if signed is not None:
+        return aws_draft(AWS_TOOL, read_call, body, signed)
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
     if request is not None:
@@ -78,6 +84,19 @@ def _git_draft(read_call: ReadCall, body: Body, request: git.GitRequest) -> Acti
         read_call=read_call,
         effect=request.effect,
         facts=ProtocolFacts(GIT_TOOL, canonical_bytes(request.facts)),
+    )
+
+
+def aws_draft(tool: str, read_call: ReadCall, body: Body, request: AwsRequest) -> ActionDraft:
+    """What is asked for stands among the params, too, as with Git."""
+    return make_draft(
+        tool=tool,
+        operation=request.operation,
+        params={**call_params(read_call, body), **request.facts},
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=request.effect,
+        facts=ProtocolFacts(AWS_TOOL, canonical_bytes(request.facts)),
     )
 
 

@@ -18,6 +18,7 @@ from tests.e2e.upstream import Upstream, serving
 from tests.small_classifier import write_classifier
 
 LOOPBACK = {"host": "127.0.0.1", "private": True}
+STORE = "tool: store\ndescription: An object store\nprotocol: aws\nhosts: [localhost]\n"
 HELD_FOR = """package e2e.{name}
 
 # Calls that a test decides while they are held wait for it, however busy the machine is; others need no waiting.
@@ -49,6 +50,9 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
         "HEADGATE_PROXY_WORKERS": "2",
         "HEADGATE_CLASSIFIERS_DIR": str(write_classifier(folder / "classifiers" / "small").parent),
     }
+    catalogues = folder / "data" / "catalogues"
+    catalogues.mkdir(parents=True)
+    (catalogues / "store.yaml").write_text(STORE)
     with running(folder, certificates[0], **settings) as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)

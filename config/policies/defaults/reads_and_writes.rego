@@ -41,11 +41,12 @@ read if {
 	short_url
 }
 
-# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server.
+# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server. Not those of AWS at a host that no catalogue
+# names: an agent that brings credentials of its own tells their owner what it asks for.
 read if {
 	input.effect == "read"
 	input.http.method == "POST"
-	input.tool != "http"
+	not input.tool in {"http", "aws"}
 	input.http.body_size <= limit_bytes
 	input.http.body_kind in {"none", "json", "form"}
 	short_url
