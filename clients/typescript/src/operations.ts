@@ -12,6 +12,7 @@ import type {
   ApproveRequest,
   ApprovedAnswer,
   BackgroundVerificationAnswer,
+  BodyPartAnswer,
   BreakersAnswer,
   BuildAnswer,
   BulkDecisionAnswer,
@@ -204,6 +205,7 @@ import type {
   SubmittedAnswer,
   SuggestBody,
   SuggestionAnswer,
+  TakenAnswer,
   TemplatesAnswer,
   TestReportAnswer,
   TimelineAnswer,
@@ -1554,6 +1556,16 @@ export function getAction(id: string, options: { wait?: number; expand?: string 
   return new Call("GET", `/v1/actions/${segment(id)}`, { query: { wait: options.wait, expand: options.expand } });
 }
 
+/** Gets a part of the body of a held call, where the params do not show it. `GET /v1/actions/{id}/body` */
+export function getActionBody(id: string, options: { offset?: number; limit?: number } = {}): Call<BodyPartAnswer> {
+  return new Call("GET", `/v1/actions/${segment(id)}/body`, { query: { offset: options.offset, limit: options.limit } });
+}
+
+/** Downloads the same body. `GET /v1/actions/{id}/body/content` */
+export function getActionBodyContent(id: string): Call<Uint8Array> {
+  return new Call("GET", `/v1/actions/${segment(id)}/body/content`, { reads: "bytes" });
+}
+
 /** Cancels an action that waits for its approval or in the queue. `POST /v1/actions/{id}/cancel` */
 export function cancelAction(id: string, body?: CancelBody | null, options: { expand?: string } = {}): Call<ActionDetailAnswer> {
   return new Call("POST", `/v1/actions/${segment(id)}/cancel`, { query: { expand: options.expand }, body });
@@ -1562,6 +1574,11 @@ export function cancelAction(id: string, body?: CancelBody | null, options: { ex
 /** Reports the outcome of an action that its agent executed itself. `POST /v1/actions/{id}/outcome` */
 export function reportActionOutcome(id: string, body: OutcomeBody, options: { expand?: string } = {}): Call<ActionDetailAnswer> {
   return new Call("POST", `/v1/actions/${segment(id)}/outcome`, { query: { expand: options.expand }, body });
+}
+
+/** Takes an approved action that its agent carries out itself. `POST /v1/actions/{id}/take` */
+export function takeAction(id: string, body: { context?: { [name: string]: unknown }; delegationContext?: { orchestratorId?: string; stepName?: string; workflowId?: string }; idempotency_key?: string; operation: string; params: { [name: string]: unknown }; parentActionId?: string; tool: string }): Call<TakenAnswer> {
+  return new Call("POST", `/v1/actions/${segment(id)}/take`, { body });
 }
 
 /** Gets the agent of the key that asks, its proxy and the certificates to trust. `GET /v1/agents/me` */

@@ -276,6 +276,18 @@ export interface BacklogAnswer {
   waiting: number;
 }
 
+/** A part of the bytes. */
+export interface BodyPartAnswer {
+  content: string;
+  content_type: string | null;
+  decoded_from: string | null;
+  is_exact: boolean;
+  masked_places: number;
+  offset: number;
+  sha256: string;
+  size: number;
+}
+
 export interface BreakerAnswer {
   kind: string;
   name: string;
@@ -550,6 +562,7 @@ export interface ContextAnswer {
   risk_level: string;
   similar: SimilarDecisionsContext;
   summary: string;
+  unparsed_body: UnparsedBodyAnswer | null;
   why: ReasonContext[];
 }
 
@@ -2668,6 +2681,7 @@ export interface RequestAnswer {
   params: StoredObject;
   provenance?: StoredObject | null;
   tool: string;
+  unparsed_body?: UnparsedBodyAnswer | null;
 }
 
 /** Of an intercepted call; the path without its query. */
@@ -3063,6 +3077,12 @@ export type Tag = string;
 
 export type Tags = Tag[];
 
+export interface TakenAnswer {
+  approved_params: StoredObject | null;
+  execution_id: string;
+  id: string;
+}
+
 /** What POST /admin/nlp-policies takes, with cases; ``model`` null: name one of your provider's. ``profiles``: which ``headgate policy enable`` creates it with. */
 export interface TemplateAnswer {
   cases: CaseAnswer[];
@@ -3210,6 +3230,15 @@ export interface UnenrolledAnswer {
 
 export interface UnlockedAnswer {
   unlocked: Attempted[];
+}
+
+export interface UnparsedBodyAnswer {
+  content_type: string | null;
+  decoded_from: string | null;
+  is_exact: boolean;
+  masked_places: number;
+  sha256: string;
+  size: number;
 }
 
 export interface UpdatePolicy {
