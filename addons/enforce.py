@@ -5,6 +5,7 @@ refusal as well: there is no path from here to ``allow`` but the last line of ``
 """
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import Final
 
@@ -15,13 +16,14 @@ from addons.capture import Capture
 from addons.guard import Guard
 from addons.identify import as_proxy_refusal, subject_of
 from addons.inspection import Inspection, Inspector
+from addons.llm_answer import LlmAnswer
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
 from addons.shown_answer import ShownAnswer
 from addons.socket_messages import SocketMessages
 from addons.tool_answer import ToolAnswer
-from addons.verdict import Completion, FlowState, allow, flow_state, is_open
+from addons.verdict import Completion, Ending, FlowState, allow, flow_state, is_open
 from headgate.agent_sessions.memory import SessionMemory
 from headgate.agent_sessions.model import APPROVED_CALL, SessionCall
 from headgate.agents.own_limits import own_quota
@@ -35,12 +37,17 @@ from headgate.gate.held_call import HeldCall
 from headgate.gate.offered_tools import RulesInTurns, ToolListing
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.recall_session import with_session
+from headgate.gate.recall_usage import with_usage
 from headgate.gate.recall_values import note_what_is_told, with_origins
 from headgate.gate.refusals import CallCancelledError, ClientGoneError
 from headgate.gate.tool_change import with_tool_change
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
+from headgate.llm_usage.memory import UsageMemory
+from headgate.llm_usage.model import ModelUse, day_of
+from headgate.llm_usage.of_outcome import kept_usage
 from headgate.mcp_tools.pins import ToolPins
 from headgate.protocols.draft import ActionDraft
 from headgate.provenance.memory import ValueMemory
@@ -69,6 +76,7 @@ class Enforce:
         capture: Capture,
         memory: ValueMemory,
         sessions: SessionMemory,
+        usage: UsageMemory,
         cancellations: Cancellations,
         rules: RulesInTurns,
         pins: ToolPins,
@@ -78,6 +86,7 @@ class Enforce:
         self._pins = pins
         self._memory = memory
         self._sessions = sessions
+        self._usage = usage
         self._cancellations = cancellations
         self._public_api_url = public_api_url
         self._capture = capture
@@ -166,11 +175,9 @@ class Enforce:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
             state.socket = self._socket_messages(flow, state, caller, reading.action, admitted)
-            exchange = reading.action.mcp
-            if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
-                state.tool_answer = ToolAnswer(exchange.request_id)
+            _read_answer_along(state, reading.action)
             state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
-            allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status))
+            allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status, decided_on))
         except BaseException as failure:
             state.client.unfinished.discard(state)
             if isinstance(failure, HeadgateError) and decided_on is not None:
@@ -202,7 +209,9 @@ class Enforce:
         if organization.provenance is not None:
             note_what_is_told(bound, self._memory, organization.provenance, org_id, self._clock)
             bound = with_origins(bound, self._memory, organization.provenance, org_id)
-        return with_session(bound, self._sessions, org_id) if organization.reads_sessions else bound
+        if organization.reads_sessions:
+            bound = with_session(bound, self._sessions, org_id)
+        return with_usage(bound, self._usage, organization)
 
     def _note_approved(self, flow: HTTPFlow, organization: OrganizationState | None, action: ReadAction) -> None:
         """A held call goes: its destination is one that the session knows."""
@@ -278,10 +287,48 @@ class Enforce:
         return ShownAnswer(self._memory, admitted.org_id, admitted.agent_id, source)
 
     def _ended(
-        self, admitted: Admitted, flow: HTTPFlow, expected_status: Callable[[int], bool], completion: Completion
+        self,
+        admitted: Admitted,
+        flow: HTTPFlow,
+        expected_status: Callable[[int], bool],
+        organization: OrganizationState,
+        completion: Completion,
     ) -> None:
         """How the forwarded call ended; the agent's answer does not wait for this to be durable."""
         now = self._clock()
+        answer = flow_state(flow).llm_answer
+        llm = None
+        if answer is not None and completion.ending is not Ending.NOT_SENT:
+            llm = self._used(admitted, flow, answer, organization, completion.ending, now)
         self._ends.finish(
-            admitted, outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow)
+            admitted,
+            outcome_of(completion, expected_status, now=now, started_at=admitted.started_at, flow=flow, llm=llm),
         )
+
+    def _used(
+        self,
+        admitted: Admitted,
+        flow: HTTPFlow,
+        answer: LlmAnswer,
+        organization: OrganizationState,
+        ending: Ending,
+        now: datetime,
+    ) -> JsonObject | None:
+        """What the call took of a language model; counted from here on, where a policy asks for it."""
+        size = len(flow.request.data.content or b"")
+        usage = answer.usage(request_bytes=size, is_complete=ending is Ending.COMPLETE)
+        if usage is None:
+            return None
+        if organization.reads_usage:
+            use = ModelUse(admitted.execution_id, admitted.agent_id, answer.call.model, day_of(now), usage)
+            self._usage.note(admitted.org_id, use)
+        return kept_usage(answer.call.model, usage, organization.prices, answer.tools)
+
+
+def _read_answer_along(state: FlowState, action: ReadAction) -> None:
+    """Where the answer says more of its call than HTTP does."""
+    exchange = action.mcp
+    if exchange is not None and exchange.request_id is not None and exchange.has_outcome:
+        state.tool_answer = ToolAnswer(exchange.request_id)
+    if action.model is not None:
+        state.llm_answer = LlmAnswer(action.model)

@@ -10,6 +10,7 @@ from addons.verdict import Completion, Ending
 from headgate.gate.finish_execution import ExecutionOutcome
 from headgate.gate.inspect_answer import shown_inspection
 from headgate.kernel.canonical_json import JsonObject
+from headgate.llm_usage.of_outcome import MEMBER
 
 _QUOTED_MAX: Final = 200
 """Characters that are kept of what a destination wrote."""
@@ -22,9 +23,10 @@ def outcome_of(
     now: datetime,
     started_at: datetime,
     flow: HTTPFlow,
+    llm: JsonObject | None = None,
 ) -> ExecutionOutcome:
     """Succeeded: a complete response, or an event stream that the client left, with a status that the catalogue's entry
-    expects (default below 400), and no word in it that the call failed."""
+    expects (default below 400), and no word in it that the call failed. ``llm``: what a language model used."""
     if completion.ending is Ending.NOT_SENT:
         reason = completion.error or "the destination could not be reached"
         return ExecutionOutcome(False, now, error=f"not sent: {_storable(reason)}", nothing_sent=True)
@@ -34,6 +36,8 @@ def outcome_of(
         "size_bytes": completion.size_bytes,
         "duration_ms": round((now - started_at).total_seconds() * 1000, 3),
     }
+    if llm is not None:
+        result[MEMBER] = llm
     if completion.digest is not None:
         result["sha256"] = completion.digest
     if completion.inspection is not None:

@@ -25,11 +25,11 @@ class Streaming:
         if state.sent_upstream and state.refusal is None and flow.response is not None:
             meter = ResponseMeter() if state.capture is None else state.capture.meter()
             flow.response.stream = meter
-            if state.shown_answer is not None or state.tool_answer is not None:
+            if not (state.shown_answer is None and state.tool_answer is None and state.llm_answer is None):
                 data = flow.response.data
                 method = flow.request.data.method.decode("ascii")
                 head = parse_answer_head(data.status_code, data.headers.fields, method=method)
-                readers = [one for one in (state.shown_answer, state.tool_answer) if one is not None]
+                readers = [one for one in (state.shown_answer, state.tool_answer, state.llm_answer) if one is not None]
                 for reader in readers:
                     reader.begin(head)
                 meter.readers = tuple(readers)

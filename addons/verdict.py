@@ -18,6 +18,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.captured_call import CapturedCall
 from addons.inspection import Inspection
+from addons.llm_answer import LlmAnswer
 from addons.share import Share
 from addons.shown_answer import ShownAnswer
 from addons.tool_answer import ToolAnswer
@@ -162,6 +163,8 @@ class FlowState:
     """Set before the request is allowed, where it opens a WebSocket."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
+    llm_answer: LlmAnswer | None = None
+    """Set before the request is allowed, where a language model answers it."""
     inspection: Inspection | None = None
     """Set before the request is allowed, where policies about content look at its answer."""
     capture: CapturedCall | None = None

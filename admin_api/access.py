@@ -434,6 +434,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/agents/{}/actions"): _administrators(),
         ("GET", "/admin/agents/{}/activity"): _administrators(),
         ("GET", "/admin/agents/{}/figures"): _administrators(),
+        ("GET", "/admin/agents/{}/model-usage"): _administrators(),
         ("POST", "/admin/agents/{}/rotate-key"): _administrators(),
         ("GET", "/admin/agents/{}/keys"): _administrators(),
         ("POST", "/admin/agents/{}/keys"): _administrators(),

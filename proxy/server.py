@@ -4,7 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Coroutine, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -54,13 +54,17 @@ from headgate.gate.pipeline import Decided
 from headgate.gate.preconditions import stopped
 from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.gate.recall_session import session_call
+from headgate.gate.recall_usage import read_usage
 from headgate.gate.record_batch import GateRecorder
 from headgate.gate.shadow_calls import ShadowCalls
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
 from headgate.kernel.descriptors import raise_descriptor_limit
+from headgate.kernel.errors import HeadgateError
 from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
+from headgate.llm_usage import memory as llm_usage
+from headgate.llm_usage.memory import UsageMemory
 from headgate.mcp_tools.pins import ToolPins
 from headgate.monitor.port import MonitorPort, Readiness
 from headgate.policies.marker import SHADOW_THREAD, SLOW_THREAD
@@ -81,6 +85,9 @@ _log = structlog.get_logger(__name__)
 _CONNECTIONS: Final = 6
 _DRAIN_SECONDS: Final = 10.0
 _FORGET_SECONDS: Final = 300.0
+_USAGE_SECONDS: Final = 10.0
+_USAGE_PAUSE_SECONDS: Final = 0.2
+"""Of many rows that show that the record should be read, all are waited for."""
 _GIVEN_BACK_BYTES: Final = 32 << 20
 """Of bodies that were held a moment ago: their memory goes back to the system."""
 
@@ -142,6 +149,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
 
     await quarantine_suspects(database, settings.data.evaluating)
     wake_ups = WakeUps(database)
+    usage, usage_loops = _open_usage(settings, database, valkey)
     deciding = await stack.enter_async_context(
         open_deciding(
             settings,
@@ -152,6 +160,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             observe_nlp=POLICIES.observe_nlp,
             # Held calls look at once whether it is they that were stopped.
             loaded=lambda state: wake_ups.wake_all() if state.stops else None,
+            read_usage=partial(read_usage, database, usage),
         )
     )
     states, vault = deciding.states, deciding.vault
@@ -201,7 +210,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         loops["wake-up channel"] = wake_ups.listen(valkey)
         loops["cancellations sender"] = cancellations.keep_telling(valkey)
         loops["cancellations channel"] = cancellations.keep_listening(valkey)
-    loops |= session_loops
+    loops |= session_loops | usage_loops
     if shared is not None:
         loops["provenance sender"] = shared.keep_sending()
         loops["provenance channel"] = shared.keep_listening(memory)
@@ -229,6 +238,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             capture=capture,
             memory=memory,
             sessions=sessions,
+            usage=usage,
             cancellations=cancellations,
             rules=deciding.rules,
             pins=ToolPins(database, clock),
@@ -256,6 +266,42 @@ def _open_sessions(
         "sessions sender": stream.keep_sending(),
         "sessions channel": stream.keep_listening(memory.absorb),
     }
+
+
+def _open_usage(
+    settings: GateSettings, database: Database, valkey: Redis | None
+) -> tuple[UsageMemory, dict[str, Coroutine[object, object, None]]]:
+    """With what has to run, so that its counters are those of the record and of all processes."""
+    is_stale = asyncio.Event()
+    if valkey is None:
+        memory = UsageMemory(stale=is_stale.set)
+        return memory, {"usage of models": _keep_reading_usage(database, memory, is_stale)}
+    stream = SealedStream(
+        valkey,
+        settings.database_dsn,
+        llm_usage.STREAM,
+        b"headgate use of language models",
+        window_seconds=llm_usage.WINDOW_SECONDS,
+    )
+    memory = UsageMemory(share=stream.tell, is_heard=lambda: stream.is_heard, stale=is_stale.set)
+    return memory, {
+        "usage sender": stream.keep_sending(),
+        "usage channel": stream.keep_listening(memory.absorb),
+        "usage of models": _keep_reading_usage(database, memory, is_stale),
+    }
+
+
+async def _keep_reading_usage(database: Database, memory: UsageMemory, is_stale: asyncio.Event) -> None:
+    while True:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(is_stale.wait(), _USAGE_SECONDS)
+        await asyncio.sleep(_USAGE_PAUSE_SECONDS)
+        is_stale.clear()
+        for org_id in memory.organizations:
+            try:
+                await read_usage(database, memory, org_id)
+            except HeadgateError as error:
+                _log.warning("llm_usage_not_read", org_id=org_id, error=error.message)
 
 
 def _recorded(

@@ -1,4 +1,4 @@
-"""/admin/agents/{id}/actions, /activity, /figures: what one agent did, and what was done to it."""
+"""/admin/agents/{id}/actions, /activity, /figures, /model-usage: what one agent did, and what was done to it."""
 
 from datetime import timedelta
 from typing import Annotated, Final
@@ -9,8 +9,10 @@ from admin_api.actions.filters import WantedStatus, wanted_status
 from admin_api.actions.schemas import ActionAnswer, CurrentExpansion, action_answer
 from admin_api.agents.history_schemas import (
     FiguresAnswer,
+    ModelUsageAnswer,
     TimelineAnswer,
     figures_answer,
+    model_usage_answer,
     moment_answer,
 )
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -34,6 +36,9 @@ from headgate.agents.listing_store import listed_agent
 from headgate.agents.store import get_agent
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.ids import IdPrefix
+from headgate.llm_usage.prices import stored_prices
+from headgate.llm_usage.store import usage_of_agent
+from headgate.policies.surroundings import load_surroundings
 
 router = APIRouter(route_class=GuardedRoute, tags=["agents"])
 
@@ -103,3 +108,22 @@ async def figures(
         counted = await agent_figures(connection, principal.org_id, id, since)
         listed = await listed_agent(connection, principal.org_id, agent, now=now)
     return figures_answer(id, since, counted, listed.last_seen_at)
+
+
+@router.get("/admin/agents/{id}/model-usage")
+async def model_usage(
+    id: AgentId,  # noqa: A002 - as beside the specification's routes
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    days: Annotated[int, Query(ge=1, le=_MOST_DAYS)] = 7,
+) -> ModelUsageAnswer:
+    """Gets what an agent used of language models, by day (UTC) and model. Costs are estimated with the prices of now
+    (the data document ``model_prices``)."""
+    today = dependencies.clock().date()
+    since = today - timedelta(days=days - 1)
+    await apply_before_reading(dependencies.database, principal.org_id)
+    async with dependencies.database.transaction(principal.org_id) as connection:
+        await get_agent(connection, principal.org_id, id)
+        used = await usage_of_agent(connection, principal.org_id, id, since)
+        around = await load_surroundings(connection, principal.org_id)
+    return model_usage_answer(id, since, today, used, stored_prices(around.documents))

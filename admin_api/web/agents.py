@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.agents.history_routes import activity, figures
+from admin_api.agents.history_routes import activity, figures, model_usage
 from admin_api.agents.key_routes import create as create_key
 from admin_api.agents.key_routes import list_all as list_keys
 from admin_api.agents.key_routes import revoke as revoke_key
@@ -138,6 +138,7 @@ async def _agent_page(
         "keys": (await api.call(list_keys, agent_id, keys, principal, dependencies)).data,
         "timeline": (await api.call(activity, agent_id, principal, dependencies, limit=_NEWEST)).data,
         "figures": await api.call(figures, agent_id, principal, dependencies),
+        "used": (await api.call(model_usage, agent_id, principal, dependencies)).today,
         "issued": issued,
         "snippets": snippets(
             proxy_url=dependencies.proxy_url,

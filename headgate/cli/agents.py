@@ -15,7 +15,15 @@ from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
 
 if TYPE_CHECKING:
-    from headgate.client.types import AgentAnswer, ChangedAgent, LifetimeDays, Limits, NewAgent
+    from headgate.client.types import (
+        AgentAnswer,
+        ChangedAgent,
+        LifetimeDays,
+        Limits,
+        NewAgent,
+        UsedModelAnswer,
+        UsedTokens,
+    )
 
 
 @click.group()
@@ -151,8 +159,9 @@ def show(client: ApiClient, agent: str, days: int, as_json: bool) -> None:
     agent_id = agent_id_of(client, agent)
     found = client.send(operations.get_agent, agent_id)
     figures = client.send(operations.get_agent_figures, agent_id, days=days)
+    used = client.send(operations.get_agent_model_usage, agent_id, days=days)
     if as_json:
-        show_json({"agent": found, "figures": figures})
+        show_json({"agent": found, "figures": figures, "model_usage": used})
         return
     show_fields(
         [
@@ -169,12 +178,38 @@ def show(client: ApiClient, agent: str, days: int, as_json: bool) -> None:
             ("last seen", figures["last_seen_at"]),
             (f"actions in {days} days", f"{figures['actions']}{'+' if figures['actions_is_minimum'] else ''}"),
             *figures["decisions"].items(),
+            ("model calls today", used["today"]["calls"]),
+            ("tokens today", _estimated(used["today"], str(used["today"]["tokens"]))),
+            ("US dollars today", _estimated(used["today"], _dollars(used["today"]["cost_usd"]))),
         ]
     )
     show_table(
         ("TOOL", "OPERATION", "ACTIONS", "LAST"),
         ((one["tool"], one["operation"], one["actions"], one["last_at"][:19]) for one in figures["tools"]),
     )
+    if used["models"]:
+        show_table(
+            ("DAY", "MODEL", "CALLS", "TOKENS IN", "OUT", "US DOLLARS"),
+            (
+                (
+                    one["day"],
+                    one["model"],
+                    one["calls"],
+                    one["tokens_in"],
+                    _estimated(one, str(one["tokens_out"])),
+                    _dollars(one["cost_usd"]),
+                )
+                for one in used["models"]
+            ),
+        )
+
+
+def _estimated(used: UsedTokens | UsedModelAnswer, shown: str) -> str:
+    return f"{shown} (partly estimated)" if used["estimated_calls"] else shown
+
+
+def _dollars(cost: float | None) -> str:
+    return "price not known" if cost is None else f"{cost:.4f}"
 
 
 @agents.command()

@@ -128,6 +128,7 @@ if TYPE_CHECKING:
         MastodonStatusAnswer,
         McpToolDetailAnswer,
         MemoryAnswer,
+        ModelUsageAnswer,
         ModuleAnswer,
         NewAbsence,
         NewAgent,
@@ -365,6 +366,11 @@ def list_agent_activity(id: str, *, limit: int | None = None, cursor: str | None
 def get_agent_figures(id: str, *, days: int | None = None) -> Call[FiguresAnswer]:
     """Gets the recent figures of an agent. ``GET /admin/agents/{id}/figures``"""
     return Call("GET", f"/admin/agents/{_segment(id)}/figures", parameters={"days": days})
+
+
+def get_agent_model_usage(id: str, *, days: int | None = None) -> Call[ModelUsageAnswer]:
+    """Gets what an agent used of language models, by day (UTC) and model. ``GET /admin/agents/{id}/model-usage``"""
+    return Call("GET", f"/admin/agents/{_segment(id)}/model-usage", parameters={"days": days})
 
 
 def resume_agent(id: str, body: StatusReason | None = None) -> Call[AgentAnswer]:

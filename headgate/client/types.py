@@ -1954,6 +1954,13 @@ class MessageDifference(TypedDict):
     headers: list[HeaderDifference]
 
 
+class ModelUsageAnswer(TypedDict):
+    agent_id: str
+    models: list[UsedModelAnswer]
+    since: str
+    today: UsedTokens
+
+
 class ModuleAnswer(TypedDict):
     content: str
     created_at: str
@@ -3581,6 +3588,30 @@ class UsageAnswer(TypedDict):
     cost_usd: float | None
     input_tokens: int
     output_tokens: int
+
+
+class UsedModelAnswer(TypedDict):
+    calls: int
+    cost_usd: float | None
+    day: str
+    estimated_calls: int
+    model: str
+    tokens: int
+    tokens_cache_written: int
+    tokens_cached: int
+    tokens_in: int
+    tokens_out: int
+
+
+class UsedTokens(TypedDict):
+    calls: int
+    cost_usd: float | None
+    estimated_calls: int
+    tokens: int
+    tokens_cache_written: int
+    tokens_cached: int
+    tokens_in: int
+    tokens_out: int
 
 
 class UserAnswer(TypedDict):

@@ -7,7 +7,7 @@ the PostgreSQL sources: dimensions, null flag, element type, length, lower bound
 
 import struct
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import NoneType
 from typing import Annotated, Any, Final, NamedTuple, get_args, get_type_hints
 
@@ -53,6 +53,16 @@ def _instant(item: datetime) -> bytes:
     """To the microsecond, of an aware instant."""
     since = item - _POSTGRES_EPOCH
     return _INT8.pack(8, (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+
+
+def instant_of(item: bytes) -> datetime:
+    """Of an element of an array of instants."""
+    return _POSTGRES_EPOCH + timedelta(microseconds=_INT8.unpack(item)[1])
+
+
+def text_of(item: bytes) -> str:
+    """Of an element of an array of texts."""
+    return item[_LENGTH.size :].decode()
 
 
 def element(value: str | bytes | bool) -> bytes:

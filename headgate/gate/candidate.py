@@ -13,6 +13,7 @@ from headgate.connections.model import Connection
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.draft import ActionDraft, ReadCall
+from headgate.protocols.llm import ModelCall
 from headgate.protocols.mcp import McpExchange, McpId
 from headgate.protocols.websocket import WEBSOCKET_TOOL
 
@@ -65,6 +66,8 @@ class ReadAction:
     expected_status: Callable[[int], bool]
     handshake: ReadCall | None = None
     """Of a WebSocket: its messages are decided with its address."""
+    model: ModelCall | None = None
+    """The language model that is asked."""
 
     @property
     def mcp_id(self) -> McpId | None:
@@ -77,7 +80,7 @@ def read_action(candidate: Candidate) -> ReadAction:
     host = "" if draft.call is None else draft.call.host
     handshake = draft.read_call if draft.tool == WEBSOCKET_TOOL else None
     return ReadAction(
-        candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status, handshake
+        candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status, handshake, draft.model
     )
 
 

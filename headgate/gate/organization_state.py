@@ -5,7 +5,7 @@ stale snapshot costs a reload and never a wrong decision. A poll keeps it warm.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
@@ -24,6 +24,8 @@ from headgate.grants.book import GrantBook
 from headgate.grants.store import grants_in_force
 from headgate.judges.model import Provider
 from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.llm_usage.model import reads_usage
+from headgate.llm_usage.prices import NO_PRICES, Prices, stored_prices
 from headgate.mcp_tools.store import changed_tools
 from headgate.nlp_policies.model import NlpPolicy
 from headgate.nlp_policies.provider_service import load_providers
@@ -82,11 +84,18 @@ class OrganizationState:
     """Whether a policy asks what an agent has done lately."""
     changed_tools: frozenset[tuple[str, str]] = frozenset()
     """MCP tools whose definition is not the one that was accepted, by server and name."""
+    reads_usage: bool = False
+    """Whether a policy asks what an agent has used of language models today."""
+    prices: Prices = NO_PRICES
 
     @property
     def has_exemptions(self) -> bool:
         """Whether a decision that is not allow may have an exception."""
         return bool(self.grants) or bool(self.glasses)
+
+
+async def nothing_to_read(org_id: str) -> None:
+    """Of a process that adds no use to what it decides."""
 
 
 class OrganizationStates:
@@ -100,8 +109,11 @@ class OrganizationStates:
         compile_shadows: Callable[..., ShadowSet] = ShadowSet,
         vault: Vault | None = None,
         loaded: Callable[[OrganizationState], None] = lambda state: None,
+        read_usage: Callable[[str], Awaitable[None]] = nothing_to_read,
     ) -> None:
-        """``loaded`` receives each new snapshot."""
+        """``loaded`` receives each new snapshot. ``read_usage`` reads what an organization has used of language models,
+        before a policy that asks for it decides; it raises UnavailableError."""
+        self._read_usage = read_usage
         self._loaded = loaded
         self._database = database
         self._compile_policies = compile_policies
@@ -171,7 +183,11 @@ class OrganizationStates:
             provenance_rules(texts, around.documents),
             reads_sessions(texts),
             changed,
+            reads_usage(texts),
+            stored_prices(around.documents),
         )
+        if state.reads_usage:
+            await self._read_usage(org_id)
         self._states[org_id] = state
         self._loaded(state)
         _log.info("organization_state_loaded", org_id=org_id, generation=generation, policies=len(policies))

@@ -1,7 +1,7 @@
 """Opens what every deciding process needs: the proxy, the API and the executor."""
 
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +15,7 @@ from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.judge_content import ContentJudge
-from headgate.gate.organization_state import OrganizationState, OrganizationStates
+from headgate.gate.organization_state import OrganizationState, OrganizationStates, nothing_to_read
 from headgate.gate.pipeline import DecisionPipeline, Precondition
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
@@ -96,9 +96,11 @@ async def open_deciding(
     *,
     observe_nlp: Callable[[NlpResult], None] = lambda result: None,
     loaded: Callable[[OrganizationState], None] = lambda state: None,
+    read_usage: Callable[[str], Awaitable[None]] = nothing_to_read,
 ) -> AsyncIterator[Deciding]:
     """The caller has quarantined what killed a process before this one. ``loaded`` receives each new state of an
-    organization. Raises ValidationError: a catalogue or a certificate file cannot be read."""
+    organization; ``read_usage`` is called before one in which a policy asks for the use of language models. Raises
+    ValidationError: a catalogue or a certificate file cannot be read."""
     async with AsyncExitStack() as stack:
         folder = settings.data.evaluating
 
@@ -115,6 +117,7 @@ async def open_deciding(
             compile_shadows=shadow_set,
             vault=vault,
             loaded=loaded,
+            read_usage=read_usage,
         )
         rules = FairDecisions(marker(threads.slow))
         stack.callback(rules.close)

@@ -18,7 +18,9 @@ from headgate.db.database import Connection, Database
 from headgate.journal import store
 from headgate.journal.round import Entry, Round, outcomes_of_earlier_rounds, plan_round
 from headgate.journal.store import JournalRow
+from headgate.journal.used_models import uses_of
 from headgate.kernel.errors import UnavailableError
+from headgate.llm_usage.store import add_usage
 
 _log = structlog.get_logger(__name__)
 
@@ -167,7 +169,9 @@ async def _set_aside(
 
 async def _write(connection: Connection, org_id: str, journal_ids: Sequence[int], entries: Sequence[Entry]) -> None:
     ended = await store.end_executions(connection, org_id, outcomes_of_earlier_rounds(entries))
-    await store.apply_round(connection, org_id, journal_ids, plan_round(entries, ended))
+    planned = plan_round(entries, ended)
+    await store.apply_round(connection, org_id, journal_ids, planned)
+    await add_usage(connection, org_id, uses_of(planned.ended))
 
 
 def _entries_of(row: JournalRow) -> Iterable[Entry]:

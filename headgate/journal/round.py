@@ -65,6 +65,8 @@ class Round:
     actions: list[NewAction] = field(default_factory=list)
     executions: list[NewExecution] = field(default_factory=list)
     events: list[EventEntry] = field(default_factory=list)
+    ended: list[OutcomeEntry] = field(default_factory=list)
+    """The outcomes that count."""
 
 
 _SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD = (
@@ -112,9 +114,11 @@ def plan_round(entries: Sequence[Entry], ended_earlier: Collection[bytes]) -> Ro
         elif entry.execution_id in at:
             _end(planned, entry, *at.pop(entry.execution_id))
             planned.events += _outcome_events(entry)
+            planned.ended.append(entry)
         elif entry.execution_id in waiting:
             waiting.remove(entry.execution_id)
             planned.events += _outcome_events(entry)
+            planned.ended.append(entry)
     return planned
 
 

@@ -29,6 +29,8 @@ _BLOCK_MILLISECONDS: Final = 1_000
 _READ_AT_ONCE: Final = 50
 """Entries, in one turn of the event loop: a process that starts may find thousands."""
 _RETRY_SECONDS: Final = 1.0
+_SILENCE_SECONDS: Final = 5.0
+"""Several times as long as a read blocks."""
 
 
 class SealedStream:
@@ -43,6 +45,12 @@ class SealedStream:
         self._waiting: list[JsonValue] = []
         self._there_is_some = asyncio.Event()
         self._process = os.urandom(8).hex()
+        self._heard_at: float | None = None
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether what the others tell has arrived until a moment ago."""
+        return self._heard_at is not None and time.monotonic() - self._heard_at < _SILENCE_SECONDS
 
     def tell(self, row: JsonValue) -> None:
         """Takes it along with the next entry; beyond what may wait, the other processes do not learn it."""
@@ -77,6 +85,7 @@ class SealedStream:
                 _log.warning("shared_stream_lost", stream=self._name, error=repr(error))
                 await asyncio.sleep(_RETRY_SECONDS)
                 continue
+            self._heard_at = time.monotonic()
             for _, entries in answer or ():
                 for last, fields in entries:  # noqa: B007 - the last one read is where the next read begins
                     if fields.get(b"from") != self._process.encode():

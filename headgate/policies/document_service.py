@@ -5,6 +5,7 @@ is unchanged.
 """
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -14,6 +15,7 @@ from headgate.audit.model import EventType
 from headgate.db.database import Database
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import ConflictError, ValidationError
+from headgate.llm_usage.prices import MODEL_PRICES, parse_prices
 from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.compile import Libraries, PolicyRefusedError, compile_policy, imported
@@ -128,6 +130,8 @@ def check_limits(kind: DocumentKind, after: Surroundings) -> None:
             raise _over(f"at most {DOCUMENTS_MAX} data documents")
         if len(after.data) > DATA_MAX_BYTES:
             raise _over(f"at most {DATA_MAX_BYTES} bytes of JSON in all documents together")
+        if MODEL_PRICES in after.documents:
+            parse_prices(json.loads(after.documents[MODEL_PRICES]))
     elif len(after.libraries) > MODULES_MAX:
         raise _over(f"at most {MODULES_MAX} modules")
 

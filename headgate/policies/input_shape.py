@@ -65,6 +65,21 @@ _LLM: Final = Members(
         "tool_results": None,
     }
 )
+_USED: Final = Members(
+    {
+        "calls": _TEXT,
+        "estimated_calls": _TEXT,
+        "tokens": _TEXT,
+        "tokens_in": _TEXT,
+        "tokens_cached": _TEXT,
+        "tokens_cache_written": _TEXT,
+        "tokens_out": _TEXT,
+        "cost_usd": _TEXT,
+    }
+)
+_USAGE: Final = Members(
+    {"day": _TEXT, "view": _TEXT, "price_known": _TEXT, "agent": _USED, "model": _USED, "organization": _USED}
+)
 _MCP: Final = Members({"method": _TEXT, "name": _TEXT, "params": None, "tool_changed": _TEXT})
 _ACTION: Final[dict[str, Members | None]] = {
     "tool": _TEXT,
@@ -92,6 +107,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     "mcp": _MCP,
     "provenance": None,
     "session": None,
+    "usage": _USAGE,
     "connection": Members({"id": _TEXT, "name": _TEXT, "platform": _TEXT}),
 }
 INPUT: Final = Members({**_ACTION, "action": Members(_ACTION)})

@@ -39,6 +39,8 @@ _BODY: Final = ("params", "body")
 _BODY_FACTS: Final = frozenset({("http", "body_kind"), ("http", "body_type_mismatch")})
 _TYPE_CHECKS: Final = frozenset({"is_object", "is_array", "is_string"})
 _MODULES_ROOT: Final = "lib"
+_COST: Final = "cost_usd"
+_PRICE_KNOWN: Final = "price_known"
 
 
 class FindingCode(StrEnum):
@@ -53,6 +55,7 @@ class FindingCode(StrEnum):
     NO_DEFAULT = "no_default"
     APPROVAL_TERMS = "approval_terms"
     UNREAD_BODY = "unread_body"
+    UNKNOWN_COST = "unknown_cost"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ def lint(ast: bytes, text: str, conditions: Conditions, data_roots: frozenset[st
             *_no_default(tree),
             *_impossible_terms(tree),
             *_unread_body(tree),
+            *_unknown_cost(tree),
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, UnknownSyntaxError):
         return ()
@@ -224,6 +228,29 @@ def _unread_body(tree: JsonObject) -> Iterator[Finding]:
             ' such a call, with input.http.body_kind != "json"'
         )
         yield Finding(FindingCode.UNREAD_BODY, message, mention.place)
+
+
+def _unknown_cost(tree: JsonObject) -> Iterator[Finding]:
+    """``deny if input.usage.agent.cost_usd > 9``: without a price the cost is undefined, and the call passes. A policy
+    negates the comparison that must hold, or asks whether the price is known."""
+    if "input" in local_names(tree):
+        return
+    negated = {id(node) for _, one in nodes(tree["rules"], "NotExpr") for _, node in nodes(one, "BoolExpr")}
+    asks = any(mention.path[-1:] == (_PRICE_KNOWN,) for mention in mentions([tree["imports"], tree["rules"]]))
+    if asks:
+        return
+    for _, node in nodes(tree["rules"], "BoolExpr"):
+        above = {("lhs", "Gt"), ("lhs", "Ge"), ("rhs", "Lt"), ("rhs", "Le")}
+        for side in ("lhs", "rhs"):
+            mention = reference(node[side])
+            if mention is None or mention.root != "input" or mention.path[-1:] != (_COST,) or id(node) in negated:
+                continue
+            if (side, node["op"]) in above:
+                message = (
+                    f"{'.'.join(('input', *mention.path))} is undefined where the price of a model is not known, and"
+                    " the rule then does not hold: write `not … < …`, or ask for input.usage.price_known"
+                )
+                yield Finding(FindingCode.UNKNOWN_COST, message, mention.place)
 
 
 def _asks_what_body_is(call: JsonObject) -> bool:

@@ -9,6 +9,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import Body
 from headgate.protocols.headers import Headers
 from headgate.protocols.http_call import HttpCall, url_bytes
+from headgate.protocols.llm import ModelCall
 from headgate.protocols.mcp import McpExchange
 from headgate.protocols.names import fits
 from headgate.protocols.query import Pairs, lists_by_name
@@ -76,10 +77,12 @@ def below_400(status: int) -> bool:
 @dataclass(frozen=True, slots=True)
 class ProtocolFacts:
     """What a protocol that rides on HTTP says of a call: a member of the policies' input, and its value in canonical
-    JSON. The bytes of the call determine it, so the digest does not name it."""
+    JSON. The bytes of the call determine it, so the digest does not name it. ``model``: the language model that is
+    asked."""
 
     member: str
     shown: bytes
+    model: ModelCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,11 @@ class ActionDraft:
     delegation: bytes
     catalogue_sha256: str | None = None
     facts: ProtocolFacts | None = None
+
+    @property
+    def model(self) -> ModelCall | None:
+        """The language model that the call asks."""
+        return None if self.facts is None else self.facts.model
 
     @property
     def call(self) -> HttpCall | None:

@@ -18,12 +18,26 @@ _MODEL_CHARACTERS_MAX: Final = 256
 _VERSION_HEADER: Final = "anthropic-version"
 
 
+COUNT_TOKENS: Final = "count_tokens"
+"""Asks how many tokens a request would take, and takes none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """Which model is asked, and in which form it answers. ``model``: the provider, a slash and the name, of which
+    characters that cannot be seen are replaced."""
+
+    model: str
+    form: LlmForm
+
+
 @dataclass(frozen=True, slots=True)
 class LlmRequest:
-    """``facts``: what policies read as ``input.llm``."""
+    """``facts``: what policies read as ``input.llm``. ``call``: None where no tokens are taken."""
 
     operation: str
     facts: JsonObject
+    call: ModelCall | None
 
 
 def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> LlmRequest | None:
@@ -51,7 +65,15 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
         "tools": offered_tools(body),
         "tool_results": tool_results(messages),
     }
-    return LlmRequest(endpoint.operation, facts)
+    call = None
+    if endpoint.operation != COUNT_TOKENS:
+        call = ModelCall(f"{endpoint.provider}/{_shown(model)}", endpoint.form)
+    return LlmRequest(endpoint.operation, facts, call)
+
+
+def _shown(model: str) -> str:
+    """As it is counted, and shown to people."""
+    return "".join(character if character.isprintable() else "\ufffd" for character in model)
 
 
 def _is_anthropic(endpoint: LlmEndpoint, headers: JsonObject, body: JsonObject) -> bool:

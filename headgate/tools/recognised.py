@@ -111,5 +111,5 @@ def _llm_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft
         source=Source.PROXY,
         read_call=read_call,
         effect=Effect.WRITE,
-        facts=ProtocolFacts(LLM_TOOL, canonical_bytes(request.facts)),
+        facts=ProtocolFacts(LLM_TOOL, canonical_bytes(request.facts), request.call),
     )

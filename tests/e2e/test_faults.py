@@ -12,7 +12,9 @@ from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.conftest import LOOPBACK
 from tests.e2e.instance import Instance, running
 from tests.e2e.load import Load
+from tests.e2e.model_provider import Provider, serving_models
 from tests.e2e.record import expect_whole_record, wait_until_nothing_runs
+from tests.e2e.spender import TOKENS, Spender, ask
 from tests.e2e.upstream import Upstream, serving
 from tests.e2e.waiting import wait_for
 
@@ -86,6 +88,27 @@ def test_a_database_that_stands_still(instance, administrator, agent, upstream, 
             assert httpx.get(f"{api_url}/health/live", trust_env=False, timeout=20).status_code == 200
         wait_for(lambda: client.get(upstream.url + after).status_code == 200, "the gate recovers by itself")
     assert upstream.of(meanwhile) == []
+
+
+def test_a_budget_outlives_valkey_and_the_proxy(instance, administrator) -> None:
+    with serving_models() as provider, closing(Spender(administrator, instance)) as spender:
+        provider.says(600, 0)
+        with administrator.policy(TOKENS, priority=1):
+            with instance.frozen("valkey"):
+                assert ask(spender, provider).status_code == 200
+                # Each process learns from the record what the other one has forwarded, and says what it knows.
+                for _ in range(2):
+                    wait_for(lambda: ", record" in ask(spender, provider).text, "the budget is known to be used up")
+            killed = instance.kill("proxy")
+            instance.wait_until_restarted("proxy", killed)
+            assert "tokens in" in error_of(wait_for(lambda: _answer(spender, provider), "the proxy answers"))["message"]
+
+
+def _answer(spender: Spender, provider: Provider) -> httpx.Response | None:
+    try:
+        return ask(spender, provider)
+    except httpx.TransportError:
+        return None
 
 
 def test_in_the_end_the_record_is_whole(instance, administrator, upstream) -> None:

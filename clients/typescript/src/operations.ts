@@ -117,6 +117,7 @@ import type {
   MastodonStatusAnswer,
   McpToolDetailAnswer,
   MemoryAnswer,
+  ModelUsageAnswer,
   ModuleAnswer,
   NewAbsence,
   NewAgent,
@@ -294,6 +295,11 @@ export function listAgentActivity(id: string, options: { limit?: number; cursor?
 /** Gets the recent figures of an agent. `GET /admin/agents/{id}/figures` */
 export function getAgentFigures(id: string, options: { days?: number } = {}): Call<FiguresAnswer> {
   return new Call("GET", `/admin/agents/${segment(id)}/figures`, { query: { days: options.days } });
+}
+
+/** Gets what an agent used of language models, by day (UTC) and model. `GET /admin/agents/{id}/model-usage` */
+export function getAgentModelUsage(id: string, options: { days?: number } = {}): Call<ModelUsageAnswer> {
+  return new Call("GET", `/admin/agents/${segment(id)}/model-usage`, { query: { days: options.days } });
 }
 
 /** Resumes a suspended agent. `POST /admin/agents/{id}/resume` */

@@ -1810,6 +1810,13 @@ export interface MessageDifference {
   headers: HeaderDifference[];
 }
 
+export interface ModelUsageAnswer {
+  agent_id: string;
+  models: UsedModelAnswer[];
+  since: string;
+  today: UsedTokens;
+}
+
 export interface ModuleAnswer {
   content: string;
   created_at: string;
@@ -3253,6 +3260,30 @@ export interface UsageAnswer {
   cost_usd: number | null;
   input_tokens: number;
   output_tokens: number;
+}
+
+export interface UsedModelAnswer {
+  calls: number;
+  cost_usd: number | null;
+  day: string;
+  estimated_calls: number;
+  model: string;
+  tokens: number;
+  tokens_cache_written: number;
+  tokens_cached: number;
+  tokens_in: number;
+  tokens_out: number;
+}
+
+export interface UsedTokens {
+  calls: number;
+  cost_usd: number | null;
+  estimated_calls: number;
+  tokens: number;
+  tokens_cache_written: number;
+  tokens_cached: number;
+  tokens_in: number;
+  tokens_out: number;
 }
 
 /** ``roles`` are those of the newest token, and those that were granted here. */

@@ -21,6 +21,8 @@ CALLERS = {
     "record_refusals": {"proxy"},
     "note_mcp_tools": {"proxy", "api"},
     "end_executions": {"api", "worker"},
+    "add_llm_usage": {"api", "worker"},
+    "llm_usage_of_day": {"proxy"},
     "key_by_hash": {"proxy", "api"},
     "touch_keys": {"proxy", "api"},
     "generations": {"proxy", "api", "worker"},

@@ -14,9 +14,15 @@ from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.gate.record_batch import Recorder
 from headgate.journal.apply import apply_before_reading, apply_due, apply_if_free, require_applied
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.llm_usage.model import MODELS_MAX, OTHER_MODELS, Counts, ModelUse, day_of
+from headgate.llm_usage.of_outcome import kept_usage
+from headgate.llm_usage.prices import NO_PRICES
+from headgate.llm_usage.store import add_usage, usage_of_agent, used_on
+from headgate.protocols.llm_answer import Usage
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.conftest import Cluster, Organization
 
@@ -221,3 +227,55 @@ async def test_a_row_that_is_gone_refuses_the_round(
                 connection.execute(
                     f"SELECT apply_journal(%s, %s, %s, now(), {nothing})".encode(), [organization.org_id, journal, seq]
                 )
+
+
+async def test_what_a_language_model_used_is_counted_once(
+    recorder: Recorder,
+    proxy_database: Database,
+    api_database: Database,
+    organization: Organization,
+) -> None:
+    org_id, agent_id, today = organization.org_id, organization.agent_id, day_of(datetime.now(UTC))
+    rows = [_action(organization, new_id(IdPrefix.EXECUTION)) for _ in range(4)]
+    kept = kept_usage("openai/m", Usage(100, 40, 5, 7), NO_PRICES, ["pay"])
+    results = [
+        canonical_bytes({"llm": kept, "status": 200}),
+        canonical_bytes({"llm": {**kept, "model": "openai/n", "estimated": True}}),
+        canonical_bytes({"content_type": '"llm":{"cost_usd":1', "llm": "none"}),
+    ]
+    for row in rows:
+        await recorder.submit_action(row)
+    # One ends in a round of its own, the others in another; one is told twice.
+    await require_applied(api_database, org_id)
+    for row, result in [*zip(rows, results, strict=False), (rows[0], results[0])]:
+        await recorder.submit_outcome(_outcome(row)._replace(result=result))
+        await require_applied(api_database, org_id)
+    executions = [row.execution_id or "" for row in rows]
+    async with proxy_database.transaction(org_id) as connection:
+        used, applied = await used_on(connection, org_id, today, executions)
+        yesterday = await used_on(connection, org_id, "2026-01-01", executions)
+    assert sorted(applied) == sorted(executions[:3])
+    assert sorted(used, key=str) == [
+        (agent_id, "openai/m", Counts(1, 100, 40, 5, 7, 0)),
+        (agent_id, "openai/n", Counts(1, 100, 40, 5, 7, 1)),
+    ]
+    assert yesterday[0] == []
+    async with api_database.transaction(org_id) as connection:
+        found = await usage_of_agent(connection, org_id, agent_id, datetime.now(UTC).date())
+    assert {(one.day.isoformat(), one.model) for one in found} == {(today, "openai/m"), (today, "openai/n")}
+
+
+async def test_models_that_an_agent_makes_up_are_counted_together(
+    api_database: Database, proxy_database: Database, organization: Organization
+) -> None:
+    org_id = organization.org_id
+    many = MODELS_MAX + 20
+    uses = [ModelUse(f"e{n}", "agt_1", f"compatible/{n}", "2026-11-27", Usage(1, 0, 0, 1)) for n in range(many)]
+    async with api_database.transaction(org_id) as connection:
+        await add_usage(connection, org_id, uses[:30])
+        await add_usage(connection, org_id, uses)
+    async with proxy_database.transaction(org_id) as connection:
+        used, _ = await used_on(connection, org_id, "2026-11-27", [])
+    assert len(used) == MODELS_MAX + 1
+    assert sum(counts.calls for _, _, counts in used) == many + 30
+    assert [counts.calls for _, model, counts in used if model == OTHER_MODELS] == [20]

@@ -31,6 +31,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.llm_usage.memory import UsageMemory
 from headgate.mcp_tools.pins import ToolPins
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.provenance.memory import ValueMemory
@@ -89,6 +90,7 @@ async def open_enforcement(
         capture=capture,
         memory=ValueMemory(bytes(16)),
         sessions=SessionMemory(),
+        usage=UsageMemory(),
         cancellations=Cancellations(Secret("of the test")),
         rules=rules,
         pins=ToolPins(database, clock),

@@ -49,6 +49,8 @@ def findings(rules: str) -> list[tuple[str, int, str]]:
         ('allow if { input.tool == "a"; input.tool == "b" }', "unreachable_body", 3, "this body of allow never holds"),
         ("deny if input.params.body.amount > 9", "unread_body", 3, "input.params.body.amount is undefined where"),
         ('deny if input.action.params.body["a"] > 9', "unread_body", 3, "input.action.params.body.a is undefined"),
+        ("deny if input.usage.agent.cost_usd > 9", "unknown_cost", 3, "input.usage.agent.cost_usd is undefined where"),
+        ("deny if 9 <= input.usage.model.cost_usd", "unknown_cost", 3, "input.usage.price_known"),
         ("allow if not input.params.body.amount > 9", "unread_body", 3, 'input.http.body_kind != "json"'),
         ("deny if ok == false\nok if input.params.x", "no_default", 3, "write `default ok := false`"),
         ("deny if ok != true\nok if input.params.x", "no_default", 3, "or `not ok`"),

@@ -1,0 +1,240 @@
+"""What the answer of a language model says of the tokens that it took, and which tools the model wants to call.
+
+Sources: the API references of OpenAI (chat completions, "include usage"; responses, ``response.completed``), Anthropic
+("Streaming messages": usage in ``message_start`` and ``message_delta``), Gemini (``usageMetadata``) and Amazon Bedrock
+(``TokenUsage``), as of November 2026. Pure. Lenient, unlike the reading of requests: nothing here decides about a call,
+and an answer that says nothing readable is estimated.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from headgate.protocols.llm_endpoints import LlmForm
+
+BYTES_A_TOKEN: Final = 4
+"""Of the estimate."""
+TOOL_NAMES_MAX: Final = 32
+_NAME_CHARACTERS_MAX: Final = 128
+_TOKENS_MAX: Final = 1_000_000_000
+"""Of one number. A server that says more says nothing: its numbers are added up."""
+
+# What a model wrote, in any of the forms, with the quotation marks that end it. Possessive: it reads each byte once.
+_WRITTEN: Final = re.compile(
+    rb'"(?:content|text|arguments|partial_json|delta|thinking|reasoning|reasoning_content|refusal)"\s*:\s*'
+    rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
+)
+_USAGE: Final = re.compile(rb'"usage(?:Metadata)?"\s*:\s*\{')
+_FINAL_EVENT: Final = "message_delta"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``tokens_in``: of the whole request, those that were read from the provider's cache (``tokens_cached``) or
+    written to it (``tokens_cache_written``) among them. ``estimated``: by the bytes, as the answer did not say."""
+
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_cache_written: int = 0
+    tokens_out: int = 0
+    estimated: bool = False
+
+
+class LlmAnswerReader:
+    """Takes the messages of one answer: one, or the events of a stream."""
+
+    __slots__ = ("_form", "_is_final", "_said", "_tools", "_written_bytes")
+
+    def __init__(self, form: LlmForm) -> None:
+        self._form = form
+        self._said: dict[str, int] = {}
+        self._is_final = False
+        self._tools: dict[str, None] = {}
+        self._written_bytes = 0
+
+    def events(self, events: bytes) -> None:
+        """Whole server-sent events (the HTML standard, "Interpreting an event stream"). Raises nothing."""
+        for match in _WRITTEN.finditer(events):
+            self._written_bytes += len(match[1])
+        # Most events are a few letters that a model wrote, and need no more.
+        if b'"name"' in events or b'_call"' in events or (b'"usage' in events and _USAGE.search(events)):
+            for data in _data_of(events):
+                self._take(data)
+
+    def message(self, body: bytes) -> None:
+        """A whole answer, in JSON. Raises nothing."""
+        for match in _WRITTEN.finditer(body):
+            self._written_bytes += len(match[1])
+        self._take(body)
+
+    @property
+    def tools(self) -> list[str]:
+        """The names of the tools that the model wants to call, each once."""
+        return list(self._tools)
+
+    def usage(self, *, request_bytes: int, is_complete: bool) -> Usage:
+        """Of the answer so far. What it does not say, or not yet, is estimated by the bytes; the larger one counts."""
+        estimated_in, estimated_out = _tokens(request_bytes), _tokens(self._written_bytes)
+        said = _in_one_form(self._form, self._said)
+        if said is None:
+            return Usage(estimated_in, 0, 0, estimated_out, estimated=True)
+        if is_complete and self._is_final:
+            return said
+        return replace(
+            said,
+            tokens_in=said.tokens_in or estimated_in,
+            tokens_out=max(said.tokens_out, estimated_out),
+            estimated=True,
+        )
+
+    def _take(self, data: bytes) -> None:
+        try:
+            value = json.loads(data)
+        except (ValueError, RecursionError):
+            return
+        for one in (
+            value if isinstance(value, list) else [value]
+        ):  # Gemini streams an array where no events are asked for
+            if isinstance(one, dict):
+                self._take_usage(one)
+                self._take_tools(one)
+
+    def _take_usage(self, message: Mapping[str, Any]) -> None:
+        found = [_inner(message, *path) for path in _USAGE_PLACES]
+        numbers = [one for one in found if isinstance(one, dict)]
+        for one in numbers:
+            self._said |= _numbers(one)
+        if numbers and (self._form is not LlmForm.MESSAGES or message.get("type") in (_FINAL_EVENT, "message")):
+            self._is_final = True
+
+    def _take_tools(self, message: Mapping[str, Any]) -> None:
+        for name in _tool_names(message):
+            if len(self._tools) < TOOL_NAMES_MAX:
+                self._tools[name[:_NAME_CHARACTERS_MAX]] = None
+
+
+_USAGE_PLACES: Final = (
+    ("usage",),
+    ("message", "usage"),  # Anthropic, message_start
+    ("response", "usage"),  # OpenAI, response.completed
+    ("x_groq", "usage"),
+    ("usageMetadata",),
+)
+
+
+def _tokens(size: int) -> int:
+    return -(-size // BYTES_A_TOKEN)
+
+
+def _data_of(events: bytes) -> Iterator[bytes]:
+    data: list[bytes] = []
+    for line in [*events.splitlines(), b""]:
+        if line.startswith(b"data:"):
+            data.append(line[5:])
+        elif not line and data:
+            yield b"\n".join(data)
+            data = []
+
+
+def _inner(value: Any, *path: str) -> Any:
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _numbers(usage: Mapping[str, Any]) -> dict[str, int]:
+    """The members that are numbers, those of the details under their own names behind a dot."""
+    found: dict[str, int] = {}
+    for name, value in usage.items():
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
+            found[name] = value
+        elif isinstance(value, dict) and name in _DETAILS:
+            found |= {f"{name}.{inner}": number for inner, number in _numbers(value).items()}
+    return found
+
+
+_DETAILS: Final = frozenset({"prompt_tokens_details", "input_tokens_details"})
+_OUT: Final[Mapping[LlmForm, Sequence[str]]] = {
+    LlmForm.GENERATE_CONTENT: ("candidatesTokenCount", "thoughtsTokenCount"),
+    LlmForm.EMBED_CONTENT: ("candidatesTokenCount",),
+    LlmForm.CONVERSE: ("outputTokens",),
+    LlmForm.MESSAGES: ("output_tokens",),
+}
+_CACHES: Final[Mapping[LlmForm, tuple[str, str]]] = {
+    LlmForm.CONVERSE: ("cacheReadInputTokens", "cacheWriteInputTokens"),
+    LlmForm.MESSAGES: ("cache_read_input_tokens", "cache_creation_input_tokens"),
+}
+
+
+def _in_one_form(form: LlmForm, said: Mapping[str, int]) -> Usage | None:
+    """None: nothing that this form names."""
+    if form in _CACHES:
+        # Here the tokens of the cache stand beside the others, and not among them.
+        read, written = (said.get(name, 0) for name in _CACHES[form])
+        plain = said.get("inputTokens" if form is LlmForm.CONVERSE else "input_tokens")
+        out = _sum(said, _OUT[form])
+        if plain is None and out is None:
+            return None
+        return Usage((plain or 0) + read + written, read, written, out or 0)
+    if form in _OUT:
+        given = _sum(said, ("promptTokenCount", "toolUsePromptTokenCount"))
+        out = _sum(said, _OUT[form])
+        cached = said.get("cachedContentTokenCount", 0)
+    else:
+        given = _first(said, "prompt_tokens", "input_tokens", "total_tokens")
+        out = _first(said, "completion_tokens", "output_tokens")
+        cached = (
+            _first(
+                said,
+                "prompt_tokens_details.cached_tokens",
+                "input_tokens_details.cached_tokens",
+                "prompt_cache_hit_tokens",
+            )
+            or 0
+        )
+    if given is None and out is None:
+        return None
+    return Usage(given or 0, min(cached, given or 0), 0, out or 0)
+
+
+def _sum(said: Mapping[str, int], names: Sequence[str]) -> int | None:
+    found = [said[name] for name in names if name in said]
+    return sum(found) if found else None
+
+
+def _first(said: Mapping[str, int], *names: str) -> int | None:
+    return next((said[name] for name in names if name in said), None)
+
+
+def _tool_names(message: Mapping[str, Any]) -> Iterator[str]:
+    """OpenAI's ``tool_calls``, items of OpenAI's responses, Anthropic's ``tool_use``, Gemini's ``functionCall``,
+    Bedrock's ``toolUse``."""
+    for choice in _objects(message.get("choices")):
+        for said in (choice.get("message"), choice.get("delta")):
+            calls = [*_objects(_inner(said, "tool_calls")), {"function": _inner(said, "function_call")}]
+            for call in calls:
+                yield from _texts(_inner(call, "function", "name"), _inner(call, "custom", "name"))
+    ended = _inner(message, "response", "output")
+    for item in [message.get("item"), *_objects(message.get("output")), *_objects(ended)]:
+        kind = _inner(item, "type")
+        if isinstance(kind, str) and kind.endswith("_call"):
+            name = _inner(item, "name")
+            yield name if isinstance(name, str) else kind
+    for block in [message.get("content_block"), *_objects(message.get("content"))]:
+        if _inner(block, "type") in ("tool_use", "server_tool_use", "mcp_tool_use"):
+            yield from _texts(_inner(block, "name"))
+    for candidate in _objects(message.get("candidates")):
+        for part in _objects(_inner(candidate, "content", "parts")):
+            yield from _texts(_inner(part, "functionCall", "name"))
+    for block in _objects(_inner(message, "output", "message", "content")):
+        yield from _texts(_inner(block, "toolUse", "name"))
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _texts(*values: Any) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str) and value)
