@@ -149,6 +149,18 @@ class DifferenceAnswer(BaseModel):
     found: str | None
 
 
+class RestoreAnswer(BaseModel):
+    """A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the
+    restore is lost."""
+
+    seq: int
+    event_id: str
+    restored_at: datetime | None
+    restored_by: str
+    backup_id: str
+    head_seq: int = Field(description="Number of the newest event in the backup.")
+
+
 class VerificationAnswer(BaseModel):
     """Hashes and events are null if nothing was sealed in the period."""
 
@@ -167,6 +179,9 @@ class VerificationAnswer(BaseModel):
         " record is broken, so the rows were not compared."
     )
     differences: list[DifferenceAnswer] = Field(description=f"The first {MOST_DIFFERENCES}.")
+    restores: list[RestoreAnswer] = Field(
+        default_factory=list, description="Restores from backups that the log tells of, oldest first."
+    )
 
 
 # Where an event's payload names what its subject is; an action's events name it in a column of their own.
@@ -276,6 +291,17 @@ def verification_answer(found: RecordVerification) -> VerificationAnswer:
         else FaultAnswer(seq=fault.seq, event_id=fault.event_id, reason=fault.reason.value, message=fault.message),
         actions_reconciled=None if found.tables is None else found.tables.actions,
         differences=[] if found.tables is None else [_difference(one) for one in found.tables.differences],
+        restores=[
+            RestoreAnswer(
+                seq=one.seq,
+                event_id=one.event_id,
+                restored_at=one.at,
+                restored_by=one.restored_by,
+                backup_id=one.backup_id,
+                head_seq=one.head_seq,
+            )
+            for one in found.restores
+        ],
     )
 
 

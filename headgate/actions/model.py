@@ -30,7 +30,8 @@ TRANSITIONS: Final[Mapping[ActionStatus, frozenset[ActionStatus]]] = MappingProx
         ActionStatus.ALLOWED: frozenset({ActionStatus.EXECUTING}),
         ActionStatus.DENIED: frozenset(),
         ActionStatus.PENDING_APPROVAL: frozenset({ActionStatus.APPROVED, ActionStatus.DENIED}),
-        ActionStatus.APPROVED: frozenset({ActionStatus.EXECUTING}),
+        # Denied after a restore: its approval was withdrawn.
+        ActionStatus.APPROVED: frozenset({ActionStatus.EXECUTING, ActionStatus.DENIED}),
         # Back to approved: nothing was sent, and the use of the approval was given back.
         ActionStatus.EXECUTING: frozenset({ActionStatus.COMPLETED, ActionStatus.FAILED, ActionStatus.APPROVED}),
         ActionStatus.COMPLETED: frozenset(),

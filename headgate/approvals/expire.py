@@ -47,9 +47,30 @@ async def end_undecided(
     connection: Connection, org_id: str, approval: Approval, at: datetime, actor: Actor, reason: str
 ) -> None:
     """Expires a locked pending approval, with its action and the event."""
+    await _end(connection, org_id, approval, ActionStatus.PENDING_APPROVAL, at, actor, reason)
+
+
+async def withdraw(
+    connection: Connection, org_id: str, approval: Approval, at: datetime, actor: Actor, reason: str
+) -> None:
+    """Ends a locked approval that is pending, or approved and not used: its call does not go through any more."""
+    waits = approval.status is ApprovalStatus.PENDING
+    status = ActionStatus.PENDING_APPROVAL if waits else ActionStatus.APPROVED
+    await _end(connection, org_id, approval, status, at, actor, reason)
+
+
+async def _end(
+    connection: Connection,
+    org_id: str,
+    approval: Approval,
+    action_status: ActionStatus,
+    at: datetime,
+    actor: Actor,
+    reason: str,
+) -> None:
     status = move(approval.approval_id, approval.status, ApprovalStatus.EXPIRED)
     await save_state(connection, replace(approval, status=status))
-    await move_action(connection, org_id, approval.action_id, ActionStatus.PENDING_APPROVAL, ActionStatus.DENIED, at)
+    await move_action(connection, org_id, approval.action_id, action_status, ActionStatus.DENIED, at)
     expired = Event(
         event_type=EventType.APPROVAL_EXPIRED,
         created_at=at,

@@ -31,7 +31,8 @@ class ApprovalStatus(StrEnum):
 TRANSITIONS: Final[Mapping[ApprovalStatus, frozenset[ApprovalStatus]]] = MappingProxyType(
     {
         ApprovalStatus.PENDING: frozenset({ApprovalStatus.APPROVED, ApprovalStatus.DENIED, ApprovalStatus.EXPIRED}),
-        ApprovalStatus.APPROVED: frozenset(),
+        # After a restore: an approval that nobody has used may have been used since the backup.
+        ApprovalStatus.APPROVED: frozenset({ApprovalStatus.EXPIRED}),
         ApprovalStatus.DENIED: frozenset(),
         ApprovalStatus.EXPIRED: frozenset(),
     }

@@ -58,6 +58,17 @@ async def lock_approval(connection: Connection, org_id: str, approval_id: str) -
     return approval_from(row)
 
 
+async def unused_approvals(connection: Connection, org_id: str) -> list[str]:
+    """Those that are pending, and those that were approved and that no call has used, oldest first."""
+    cursor = await connection.execute(
+        "SELECT p.approval_id FROM approvals p JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
+        " WHERE p.org_id = %s AND (p.status = 'pending' AND a.status = 'pending_approval'"
+        " OR p.status = 'approved' AND p.used_at IS NULL AND a.status = 'approved') ORDER BY p.approval_id",
+        [org_id],
+    )
+    return [row["approval_id"] for row in await cursor.fetchall()]
+
+
 async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, digest: bytes) -> Approval | None:
     """The newest approval of an intercepted call. An explicit action's approval never applies (the digest differs)."""
     query = sql.SQL(

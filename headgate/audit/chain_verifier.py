@@ -31,6 +31,8 @@ class FaultReason(StrEnum):
     NOT_AS_SIGNED = "not_as_signed"
     FORKED = "forked"
     CHECKPOINT_INVALID = "checkpoint_invalid"
+    # As NOT_AS_SIGNED or MISSING, where the log itself tells of a restore from a backup (``explain_rollback``).
+    ROLLED_BACK = "rolled_back"
     # Of the tables that lists show, which the events tell of (``headgate.reconciliation``).
     TABLES_DIFFER = "tables_differ"
 

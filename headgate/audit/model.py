@@ -149,6 +149,7 @@ class EventType(StrEnum):
     TRAFFIC_EXPORTED = "traffic.exported"
     TRAFFIC_ANNOTATED = "traffic.annotated"
     TRAFFIC_ERASED = "traffic.erased"
+    BACKUP_RESTORED = "backup.restored"
 
 
 class ActorType(StrEnum):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final
 
 from psycopg import sql
@@ -177,3 +178,13 @@ def _glass(row: DictRow) -> BrokenGlass:
         used_action_id=row["used_action_id"],
         review=review,
     )
+
+
+async def end_unused(connection: Connection, org_id: str, at: datetime) -> int:
+    """Those that are open and were not used; returns how many. For the owner's role only."""
+    cursor = await connection.execute(
+        "UPDATE break_glass SET expires_at = greatest(%(at)s, created_at + interval '1 microsecond')"
+        " WHERE org_id = %(org)s AND used_at IS NULL AND reviewed_at IS NULL AND expires_at > %(at)s",
+        {"org": org_id, "at": at},
+    )
+    return cursor.rowcount

@@ -21,6 +21,7 @@ from headgate.audit.insertion_check import inserted_event
 from headgate.cli.progress import Progress, progress_bar
 from headgate.db.database import Connection, Database
 from headgate.evidence.checkpoint import Checkpoint
+from headgate.evidence.explain_rollback import with_restores
 from headgate.evidence.note import KeyKind, VerifierKey
 from headgate.evidence.pack_verifier import InvalidError, RefusedError, read_keys
 from headgate.evidence.tree_store import chain_length, sample_checkpoints
@@ -94,9 +95,24 @@ async def _verify(
     segments: int,
 ) -> RecordVerification:
     async with _database(dsn) as database, database.transaction(org_id) as connection:
-        found = await _events(dsn, connection, org_id, texts, keys, start, end, segments)
+        found = await _explained(dsn, connection, org_id, texts, keys, start, end, segments)
         with progress_bar(await count_actions(connection), "actions") as progress:
             return await with_tables(connection, org_id, found, start=start, end=end, progress=progress)
+
+
+async def _explained(
+    dsn: Secret,
+    connection: Connection,
+    org_id: str,
+    texts: Sequence[str],
+    keys: Sequence[VerifierKey],
+    start: datetime | None,
+    end: datetime | None,
+    segments: int,
+) -> RecordVerification:
+    found = await _events(dsn, connection, org_id, texts, keys, start, end, segments)
+    points, _ = read_points(texts, keys, org_id)
+    return await with_restores(connection, org_id, found, points)
 
 
 async def _events(

@@ -50,6 +50,11 @@ def _valid(answer: Mapping[str, Any]) -> Iterator[str]:
         yield f"{verified}; NO signed checkpoint was compared, so a complete rewrite would not be detected"
     if answer["payloads_erased"]:
         yield f"{answer['payloads_erased']} payloads are erased; an event (body.erased) records each erasure"
+    for one in answer.get("restores", ()):
+        yield (
+            f"the log was restored from a backup at event {one['head_seq']}, by {safe(one['restored_by'])}"
+            f" (event {one['seq']}, {safe(one['event_id'])}): what was recorded after that backup is lost"
+        )
     if answer["actions_reconciled"]:
         yield f"{answer['actions_reconciled']} actions match the audit log, with their approvals, votes and executions"
 

@@ -2988,6 +2988,17 @@ class Restoration(TypedDict):
     version: int
 
 
+class RestoreAnswer(TypedDict):
+    """A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the restore is lost."""
+
+    backup_id: str
+    event_id: str
+    head_seq: int
+    restored_at: str | None
+    restored_by: str
+    seq: int
+
+
 class ResultAnswer(TypedDict):
     """``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal."""
 
@@ -3643,6 +3654,7 @@ class VerificationAnswer(TypedDict):
     first_event: str | None
     last_event: str | None
     payloads_erased: int
+    restores: NotRequired[list[RestoreAnswer]]
     signed_up_to: int | None
     valid: bool
 

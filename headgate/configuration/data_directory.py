@@ -102,6 +102,11 @@ class DataDirectory:
         return self.root / "evidence" / "signed"
 
     @property
+    def restoring(self) -> Path:
+        """What a restore builds before it moves it here; gone when the restore is complete."""
+        return self.root / "restoring"
+
+    @property
     def runtime_file(self) -> Path:
         """Where client commands find the instance (``headgate.runtime.runtime_file``)."""
         return self.root / "runtime.json"

@@ -73,6 +73,16 @@ class Settings:
     worker_database_url: Secret | None = variable(
         "HEADGATE_WORKER_DATABASE_URL", None, "The worker's role, `headgate_worker`.", postgres_address, secret=True
     )
+    backup_database_url: Secret | None = variable(
+        "HEADGATE_BACKUP_DATABASE_URL", None,
+        "The role with which `headgate backup` reads a database of your own: it sees all rows (BYPASSRLS) and may read"
+        " all tables (`pg_read_all_data`; docs/guides/backup.md).", postgres_address, secret=True,
+    )  # fmt: skip
+    backup_passphrase: Secret | None = variable(
+        "HEADGATE_BACKUP_PASSPHRASE", None,
+        "What `headgate backup` encrypts with and `headgate restore` decrypts with, 12 characters at least.",
+        secret_text, secret=True,
+    )  # fmt: skip
     redis_url: Secret | None = variable(
         "HEADGATE_REDIS_URL", None,
         "Valkey or Redis: `redis://host:port/0`, `rediss://…` or `unix:///path`. With it, `headgate up` starts none."

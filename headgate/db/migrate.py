@@ -12,7 +12,7 @@ INDEX CONCURRENTLY (measured).
 import asyncio
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -98,8 +98,24 @@ def _scripts(folder: Traversable) -> Iterable[Script]:
 async def migrate(owner_dsn: str, schema: Schema | None = None) -> list[str]:
     """Applies what is missing; returns the names applied. Raises MigrationError."""
     wanted = declared_schema() if schema is None else schema
+    return await _migrate(owner_dsn, wanted, is_restoring=False)
+
+
+async def migrate_restored(owner_dsn: str) -> None:
+    """Brings a restored dump to this version, and applies all functions again: a restore by a role that is no superuser
+    cannot grant rights to functions of headgate_definer. Raises MigrationError."""
+    await _migrate(owner_dsn, declared_schema(), is_restoring=True)
+
+
+async def _migrate(owner_dsn: str, wanted: Schema, *, is_restoring: bool) -> list[str]:
     try:
         async with await psycopg.AsyncConnection.connect(owner_dsn, autocommit=True) as connection:
+            if is_restoring:
+                await connection.execute(
+                    "UPDATE schema_migrations SET checksum = 'restored' WHERE name = %s", [_FUNCTIONS]
+                )
+            else:
+                await _refuse_unfinished_restore(connection)
             return await _apply_locked(connection, wanted)
     except psycopg.Error as error:
         raise MigrationError(f"the database could not be migrated: {str(error).strip()}") from error
@@ -138,6 +154,15 @@ async def _create(connection: _Connection, wanted: Schema) -> list[str]:
     return [_TABLES, _FUNCTIONS]
 
 
+async def _refuse_unfinished_restore(connection: _Connection) -> None:
+    row = await (await connection.execute("SELECT to_regclass('public.restore_in_progress')::text")).fetchone()
+    if row is not None and row[0] is not None:
+        raise MigrationError(
+            "a restore into this database was interrupted: run headgate restore again with the same backup, or take an"
+            " empty database"
+        )
+
+
 async def _upgrade(connection: _Connection, wanted: Schema, applied: dict[str, str]) -> list[str]:
     missing = [migration for migration in wanted.migrations if migration.name not in applied]
     _refuse_other_versions(wanted, applied, missing)
@@ -154,7 +179,13 @@ async def _upgrade(connection: _Connection, wanted: Schema, applied: dict[str, s
     return done
 
 
-def _refuse_other_versions(wanted: Schema, applied: dict[str, str], missing: list[Script]) -> None:
+def require_known_schema(applied: Mapping[str, str], schema: Schema | None = None) -> None:
+    """Raises MigrationError: a database with these rows of ``schema_migrations`` cannot be brought to this version."""
+    wanted = declared_schema() if schema is None else schema
+    _refuse_other_versions(wanted, applied, [one for one in wanted.migrations if one.name not in applied])
+
+
+def _refuse_other_versions(wanted: Schema, applied: Mapping[str, str], missing: list[Script]) -> None:
     """A changed migration is reported before an unknown one: a database is later only if the rest of it is the same."""
     advice = "use the version of Headgate that made this data, or another database or --data-dir"
     for migration in wanted.migrations:

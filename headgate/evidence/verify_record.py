@@ -22,6 +22,7 @@ from headgate.evidence.checkpoint import Checkpoint, parse_checkpoint
 from headgate.evidence.locate import first_difference
 from headgate.evidence.merkle import EMPTY_ROOT
 from headgate.evidence.note import VerifierKey, parse_note, verify_note
+from headgate.evidence.recorded_restores import RecordedRestore
 from headgate.evidence.stored_tree import builder_at
 from headgate.evidence.tiles import TreeBuilder, continuing_nodes, root_continued
 from headgate.evidence.tree_store import chain_length, load_tiles
@@ -41,13 +42,15 @@ class RecordVerification:
     """``chain`` says what is wrong first, whichever check found it. ``agreed``: the sizes of the signed checkpoints
     that the events were held against; ``signed_up_to``: the number of the last event that one of them covers.
     ``from_the_first``: the stored tree was of no use, so that the chain was verified from its first event on.
-    ``tables``: what the tables say beside the events; None: they were not looked at (``verify_tables``)."""
+    ``tables``: what the tables say beside the events; None: they were not looked at (``verify_tables``).
+    ``restores``: those that the log tells of (``explain_rollback``)."""
 
     chain: Verification
     agreed: frozenset[int] = frozenset()
     signed_up_to: int | None = None
     from_the_first: bool = False
     tables: Reconciliation | None = None
+    restores: tuple[RecordedRestore, ...] = ()
 
     @property
     def checkpoints_verified(self) -> int:

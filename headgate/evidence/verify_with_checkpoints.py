@@ -6,6 +6,7 @@ from typing import Final
 
 from headgate.audit.chain_verifier import ChainFault, FaultReason, Verification
 from headgate.db.database import Connection
+from headgate.evidence.explain_rollback import with_restores
 from headgate.evidence.note import VerifierKey
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tree_store import chain_length, sample_checkpoints
@@ -60,7 +61,8 @@ async def verify_against(
     points, fault = read_points(texts, keys, org_id)
     if fault is not None:
         return RecordVerification(Verification(fault, 0))
-    return await verify_record(connection, org_id, points, start=start, end=end, progress=progress)
+    found = await verify_record(connection, org_id, points, start=start, end=end, progress=progress)
+    return await with_restores(connection, org_id, found, points)
 
 
 def _no_key(reason: str) -> RecordVerification:

@@ -210,3 +210,34 @@ async def find_lost(connection: Connection) -> int:
     cursor = await connection.execute("SELECT find_lost_executions() AS found")
     row = await cursor.fetchone()
     return 0 if row is None else int(row["found"])
+
+
+async def queued_executions(connection: Connection, org_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT execution_id FROM execution_calls WHERE org_id = %s AND state = 'queued' ORDER BY execution_id",
+        [org_id],
+    )
+    return [row["execution_id"] for row in await cursor.fetchall()]
+
+
+async def running_executions(connection: Connection, org_id: str) -> list[str]:
+    cursor = await connection.execute(
+        "SELECT execution_id FROM executions WHERE org_id = %s AND status = 'running' ORDER BY execution_id", [org_id]
+    )
+    return [row["execution_id"] for row in await cursor.fetchall()]
+
+
+async def settle_unsent(
+    connection: Connection, org_id: str, execution_id: str, at: datetime, error: str, payload: str
+) -> None:
+    """Ends a queued execution as failed; no use is given back. ``payload``: of the event that it failed."""
+    await connection.execute(
+        "SELECT settle_execution(%s, %s, 'queued', %s, false, %s, NULL, %s, NULL, NULL, 1, 1)",
+        [org_id, execution_id, at, error, payload],
+    )
+
+
+async def delete_calls(connection: Connection, org_id: str) -> None:
+    """Of all actions. For the owner's role only."""
+    await connection.execute("DELETE FROM vault_secrets WHERE org_id = %s AND name LIKE 'call/%%'", [org_id])
+    await connection.execute("DELETE FROM execution_calls WHERE org_id = %s", [org_id])

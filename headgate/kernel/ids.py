@@ -45,6 +45,7 @@ class IdPrefix(StrEnum):
     INVITATION = "inv"
     PASSKEY = "psk"
     MCP_TOOL = "mct"
+    BACKUP = "bkp"
 
 
 def new_id(prefix: IdPrefix) -> str:

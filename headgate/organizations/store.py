@@ -15,6 +15,7 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Organization, Role, Setting, SettingName, TokenIdentity, User
 
 _USER: Final = "org_id, user_id, issuer, subject, email, name, roles"
+_GENERATIONS_OF_A_JUMP: Final = 2**32
 _IS_OLDER: Final = "excluded.token_issued_at < u.token_issued_at"
 """Not known where one of the two does not say when it was issued: then what comes is the newest."""
 _READ: Final = (
@@ -83,6 +84,16 @@ async def bump_generation(connection: Connection, org_id: str) -> int:
     """
     cursor = await connection.execute(
         "UPDATE org_state SET generation = generation + 1 WHERE org_id = %s RETURNING generation", [org_id]
+    )
+    return _generation(await cursor.fetchone(), org_id)
+
+
+async def jump_generation(connection: Connection, org_id: str) -> int:
+    """Further than any number of changes since a backup: no process that outlived it takes its state for the current
+    one. Takes the row's lock. Raises NotFoundError."""
+    cursor = await connection.execute(
+        "UPDATE org_state SET generation = generation + %s WHERE org_id = %s RETURNING generation",
+        [_GENERATIONS_OF_A_JUMP, org_id],
     )
     return _generation(await cursor.fetchone(), org_id)
 

@@ -128,6 +128,15 @@ def _ended_undecided(replayed: ReplayedRows, event: ActionEvent, data: Mapping[s
         replayed.move("denied", event.created_at)
 
 
+def _expired(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
+    """Undecided, or withdrawn by a restore before its use."""
+    approval = replayed.approval
+    if approval is not None and approval["status"] == "approved" and approval["used_by"] is None:
+        approval["status"] = "expired"
+        replayed.move("denied", event.created_at)
+    _ended_undecided(replayed, event, data)
+
+
 def _asked_others(replayed: ReplayedRows, event: ActionEvent, data: Mapping[str, Any]) -> None:
     if replayed.approval is None:
         return
@@ -218,7 +227,7 @@ _RULES: Final[Mapping[str, Callable[[ReplayedRows, ActionEvent, Mapping[str, Any
         "approval.voted": _voted,
         "approval.approved": _voted,
         "approval.denied": _voted,
-        "approval.expired": _ended_undecided,
+        "approval.expired": _expired,
         "approval.superseded": _ended_undecided,
         "approval.reassigned": _asked_others,
         "approval.escalated": _asked_others,

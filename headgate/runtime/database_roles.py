@@ -35,6 +35,16 @@ async def prepare_database(server: PostgresServer, secrets: InstanceSecrets, dat
         raise UnavailableError(f"the database's roles could not be made: {str(error).strip()}") from error
 
 
+async def ensure_database(server: PostgresServer, secrets: InstanceSecrets, database: str = DATABASE) -> None:
+    """Makes the owner and an empty database where they are missing. Raises UnavailableError."""
+    administrator = server.url(SUPERUSER, secrets.passwords[SUPERUSER], "postgres").reveal()
+    try:
+        async with await psycopg.AsyncConnection.connect(administrator, autocommit=True) as connection:
+            await _ensure_owner(connection, secrets.passwords[OWNER], database)
+    except psycopg.Error as error:
+        raise UnavailableError(f"the database could not be made: {str(error).strip()}") from error
+
+
 async def _ensure_owner(connection: _Connection, password: Secret, database: str) -> None:
     """No superuser, no BYPASSRLS; CREATEROLE, as the schema makes the roles of the parts."""
     if not await _exists(connection, "SELECT FROM pg_roles WHERE rolname = %s", OWNER):

@@ -32,6 +32,7 @@ def open_data_directory(data: DataDirectory) -> None:
     """
     try:
         data.root.mkdir(parents=True, exist_ok=True)
+        _refuse_unfinished(data)
         data.root.chmod(0o711)
         for folder, mode in ((data.public, 0o755), (data.logs, 0o700)):
             folder.mkdir(exist_ok=True)
@@ -56,6 +57,14 @@ def disk_error(error: OSError, path: Path) -> UnavailableError:
             f"{error.filename or path} cannot be written ({error.strerror}): choose another --data-dir"
         )
     return UnavailableError(f"{path} cannot be used: {error}")
+
+
+def _refuse_unfinished(data: DataDirectory) -> None:
+    if data.restoring.exists():
+        raise UnavailableError(
+            f"a restore into {data.root} was interrupted: run headgate restore again with the same backup, which"
+            " completes it or starts anew"
+        )
 
 
 def _check_version(data: DataDirectory) -> None:

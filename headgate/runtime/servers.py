@@ -53,7 +53,7 @@ async def _open_database(
     settings: Settings, secrets: InstanceSecrets, supervisor: Supervisor
 ) -> tuple[dict[Login, Secret], Secret]:
     if brings_database(settings):
-        server = _postgres_of(settings)
+        server = postgres_of(settings)
         await start_postgres(server, secrets, supervisor)
         await prepare_database(server, secrets)
         databases = {login: server.url(f"headgate_{login}", secrets.passwords[f"headgate_{login}"]) for login in Login}
@@ -66,7 +66,8 @@ async def _open_database(
     return databases, administrator
 
 
-def _postgres_of(settings: Settings) -> PostgresServer:
+def postgres_of(settings: Settings) -> PostgresServer:
+    """The embedded server of these settings' data directory. Raises UnavailableError."""
     data = settings.data
     account = server_account([postgres.binaries() / "postgres", data.postgres])
     return PostgresServer(data.postgres, socket_folder(data, account), data.logs / "postgres.log", account)

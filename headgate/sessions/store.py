@@ -189,3 +189,22 @@ def _session(row: DictRow) -> Session:
         expires_at=row["expires_at"],
         ended_at=row["ended_at"],
     )
+
+
+async def end_all_sign_ins(connection: Connection, org_id: str, at: datetime) -> int:
+    """All sessions and open invitations, and all tokens that were issued before; returns how many sessions. For the
+    owner's role only."""
+    ended = await connection.execute(
+        "UPDATE sessions SET ended_at = %s WHERE org_id = %s AND ended_at IS NULL", [at, org_id]
+    )
+    await connection.execute(
+        "UPDATE invitations SET revoked_at = %s WHERE org_id = %s AND accepted_at IS NULL AND revoked_at IS NULL",
+        [at, org_id],
+    )
+    await connection.execute(
+        "INSERT INTO closed_sessions (org_id, user_id, issued_before) SELECT u.org_id, u.user_id, %s FROM users u"
+        " WHERE u.org_id = %s ON CONFLICT (org_id, user_id)"
+        " DO UPDATE SET issued_before = excluded.issued_before, kept_token = NULL",
+        [at, org_id],
+    )
+    return ended.rowcount

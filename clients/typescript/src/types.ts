@@ -2718,6 +2718,16 @@ export interface Restoration {
   version: number;
 }
 
+/** A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the restore is lost. */
+export interface RestoreAnswer {
+  backup_id: string;
+  event_id: string;
+  head_seq: number;
+  restored_at: string | null;
+  restored_by: string;
+  seq: number;
+}
+
 /** ``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal. */
 export interface ResultAnswer {
   decision: string;
@@ -3313,6 +3323,7 @@ export interface VerificationAnswer {
   first_event: string | null;
   last_event: string | null;
   payloads_erased: number;
+  restores?: RestoreAnswer[];
   signed_up_to: number | null;
   valid: boolean;
 }

@@ -10,6 +10,7 @@ _LEGAL = {
     ("pending_approval", "approved"),
     ("pending_approval", "denied"),
     ("approved", "executing"),
+    ("approved", "denied"),  # a restore withdrew the approval
     ("executing", "completed"),
     ("executing", "failed"),
     ("executing", "approved"),  # nothing was sent: the use was given back

@@ -1,0 +1,118 @@
+"""What the data directory holds that is not in the database: keys, certificates, the memory of what was signed.
+
+Without these files a database alone is of little use: its secrets do not open, agents do not trust the proxy's
+certificates, and checkpoints cannot be continued. They travel as one tar file, whose names are those of the data
+directory's layout (``configuration.data_directory``), wherever a setting said that they are.
+"""
+
+import io
+import os
+import tarfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from headgate.configuration.data_directory import DataDirectory
+from headgate.configuration.settings import Settings
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kernel.secret_file import require_secret
+
+_LARGEST_BYTES: Final = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class KeyFile:
+    """``name``: its path below the data directory."""
+
+    name: str
+    content: bytes
+
+    def __repr__(self) -> str:
+        return f"KeyFile({self.name!r})"
+
+
+def read_signed_memory(data: DataDirectory) -> list[KeyFile]:
+    """To be read before the snapshot of the database: a checkpoint that is remembered and not in the database would
+    end signing after a restore. Raises UnavailableError."""
+    return list(_files_below(data.root, [data.signed_checkpoints]))
+
+
+def read_key_files(settings: Settings) -> list[KeyFile]:
+    """All others. Raises UnavailableError."""
+    data = settings.data
+    files = list(_files_below(data.root, [data.authority, data.issuer, data.catalogues, data.secrets_file]))
+    for place, given in (
+        (data.master_keys, settings.master_keys_file),
+        (data.signing_keys, settings.signing_keys_file),
+    ):
+        source = given or place
+        if given is not None or place.exists():
+            files.append(KeyFile(place.relative_to(data.root).as_posix(), _read(source)))
+    if settings.signing_keys is not None:
+        name = data.signing_keys.relative_to(data.root).as_posix()
+        files = [one for one in files if one.name != name]
+        files.append(KeyFile(name, "\n".join(settings.signing_keys.reveal().split()).encode() + b"\n"))
+    return files
+
+
+def _files_below(root: Path, paths: Iterable[Path]) -> Iterator[KeyFile]:
+    for path in paths:
+        for file in sorted(path.rglob("*")) if path.is_dir() else [path] if path.exists() else []:
+            if file.is_file() and not file.is_symlink():
+                yield KeyFile(file.relative_to(root).as_posix(), _read(file))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.stat().st_mode & 0o077 == 0:
+            require_secret(path)
+        return path.read_bytes()
+    except OSError as error:
+        raise UnavailableError(f"{path} cannot be read ({error.strerror or error}): run as its owner") from error
+
+
+def packed(files: Iterable[KeyFile]) -> bytes:
+    """As a tar file."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for file in files:
+            entry = tarfile.TarInfo(file.name)
+            entry.size = len(file.content)
+            entry.mode = 0o600
+            archive.addfile(entry, io.BytesIO(file.content))
+    return buffer.getvalue()
+
+
+def unpacked(pieces: Iterable[bytes]) -> list[KeyFile]:
+    """Raises ValidationError: not such a tar file, or with names that leave the folder."""
+    content = bytearray()
+    for piece in pieces:
+        content += piece
+        if len(content) > _LARGEST_BYTES:
+            raise ValidationError("the keys of this backup are larger than any that Headgate writes")
+    files: list[KeyFile] = []
+    try:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
+            for entry in archive:
+                name = PurePosixPath(entry.name)
+                member = archive.extractfile(entry)
+                if not entry.isreg() or member is None or name.is_absolute() or ".." in name.parts:
+                    raise ValidationError(f"the keys of this backup hold {entry.name!r}, which Headgate does not write")
+                files.append(KeyFile(entry.name, member.read()))
+    except tarfile.TarError as error:
+        raise ValidationError(f"the keys of this backup cannot be read: {error}") from error
+    return files
+
+
+def write_key_files(root: Path, files: Iterable[KeyFile]) -> None:
+    """Below ``root``: folders 0700, files 0600, on the disk when this returns. Raises OSError."""
+    for file in files:
+        path = root / file.name
+        for folder in reversed([one for one in path.parents if one.is_relative_to(root) and one != root]):
+            folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        with os.fdopen(descriptor, "wb") as target:
+            target.write(file.content)
+            target.flush()
+            os.fsync(target.fileno())

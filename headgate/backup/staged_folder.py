@@ -1,0 +1,112 @@
+"""A data directory that is built beside the one that it becomes, and moved there when it is whole.
+
+Everything is built in ``restoring/`` of the target. Then ``restoring/commit.json`` says what is to be moved where, and
+from then on the restore is complete: whatever interrupts the moves, they are finished by the next run. Without that
+file the next run starts anew. ``headgate up`` refuses a directory in which ``restoring/`` is (``runtime.folders``).
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from headgate.backup.archive import fsync_folder
+from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.atomic_file import replace_file
+from headgate.kernel.errors import ConflictError, UnavailableError
+from headgate.runtime.folders import disk_error
+
+_ASIDE: Final = "before-restore-"
+_NOT_DATA: Final = frozenset({"restoring", "instance.lock", "lost+found"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Commit:
+    backup_id: str
+    aside: str
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+class StagedFolder:
+    """Of one restore into ``target``. The caller holds the target's lock."""
+
+    def __init__(self, target: DataDirectory) -> None:
+        self.target = target
+        self.data = DataDirectory(target.restoring)
+
+    def finish_earlier(self) -> str | None:
+        """Completes the moves of an interrupted restore; returns the identifier of its backup. None: there was none,
+        or it had not come that far, and what it had built is deleted. Raises UnavailableError."""
+        commit = self._read_commit()
+        try:
+            if commit is None:
+                shutil.rmtree(self.data.root, ignore_errors=True)
+                if self.data.root.exists():
+                    raise UnavailableError(f"{self.data.root} cannot be deleted: delete it, then restore again")
+                return None
+            self._move(commit)
+        except OSError as error:
+            raise disk_error(error, self.target.root) from error
+        return commit.backup_id
+
+    def require_empty(self) -> None:
+        """Raises ConflictError."""
+        held = self._held()
+        if held:
+            raise ConflictError(
+                f"{self.target.root} is not empty (it has {', '.join(held[:5])}): a restore overwrites nothing. Name"
+                " another folder with --data-dir, or use --replace, which keeps what is there in a folder"
+                f" {_ASIDE}…"
+            )
+
+    def commit(self, backup_id: str, at: str) -> Path | None:
+        """Moves what was built into the target. Returns the folder with what was there before; None: nothing was.
+        Raises UnavailableError."""
+        old = self._held()
+        new = sorted(one.name for one in self.data.root.iterdir() if one.name not in _NOT_DATA | {"sockets"})
+        commit = _Commit(backup_id, f"{_ASIDE}{at}", tuple(old), tuple(new))
+        try:
+            document = {"backup_id": backup_id, "aside": commit.aside, "old": old, "new": new}
+            os.sync()  # the database's files are on the disk before the file that says so
+            replace_file(self._commit_file, json.dumps(document).encode(), mode=0o600)
+            fsync_folder(self.data.root)
+            self._move(commit)
+        except OSError as error:
+            raise disk_error(error, self.target.root) from error
+        return self.target.root / commit.aside if old else None
+
+    @property
+    def _commit_file(self) -> Path:
+        return self.data.root / "commit.json"
+
+    def _held(self) -> list[str]:
+        names: Iterable[str] = (one.name for one in self.target.root.iterdir())
+        return sorted(one for one in names if one not in _NOT_DATA and not one.startswith(_ASIDE))
+
+    def _read_commit(self) -> _Commit | None:
+        try:
+            document = json.loads(self._commit_file.read_text("utf-8"))
+            return _Commit(document["backup_id"], document["aside"], tuple(document["old"]), tuple(document["new"]))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UnavailableError(f"{self._commit_file} cannot be read: {error!r}") from error
+
+    def _move(self, commit: _Commit) -> None:
+        """Each move is done once, in whichever run."""
+        root, aside = self.target.root, self.target.root / commit.aside
+        if commit.old:
+            aside.mkdir(mode=0o700, exist_ok=True)
+        for name in commit.old:
+            if not (aside / name).exists():
+                (root / name).rename(aside / name)
+        for name in commit.new:
+            if (self.data.root / name).exists():
+                (self.data.root / name).rename(root / name)
+        fsync_folder(root)
+        shutil.rmtree(self.data.root)
+        fsync_folder(root)

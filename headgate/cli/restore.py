@@ -1,0 +1,81 @@
+"""``headgate restore``: an instance as it was when a backup was made, and a log that says so."""
+
+import asyncio
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import click
+
+from headgate.cli.backup import manifest_answer, passphrase_option
+from headgate.cli.backup_options import SizeLine, operator, passphrase_of
+from headgate.cli.local_data import data_dir_option
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import result_option
+from headgate.configuration.settings import read_settings
+from headgate.kernel.loading import loading
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+@passphrase_option
+@click.option(
+    "--replace",
+    "replace_data",
+    is_flag=True,
+    help="Restore over a data directory that is not empty. Its content is kept in a folder before-restore-TIME.",
+)
+@click.option(
+    "--database-only",
+    is_flag=True,
+    help="Restore only a database of your own (HEADGATE_DATABASE_URL); the keys that are here stay.",
+)
+@result_option
+@data_dir_option
+def restore(
+    file: Path,
+    passphrase_file: Path | None,
+    replace_data: bool,
+    database_only: bool,
+    as_json: bool,
+    data_dir: Path | None,
+) -> None:
+    """Restore a backup into an empty data directory, with the database in it or with an empty database of your own.
+
+    No instance may run there. What was recorded after the backup is lost from the database. The audit log of each
+    organization records the restore. Approvals that no call has used, grants and queued executions are withdrawn, as
+    they may have been used after the backup; all people sign in again. If the command was interrupted, run it again.
+    """
+    with loading():
+        from headgate.backup.restore import RestoreOrder, restore_backup  # noqa: PLC0415 - loaded by this command only
+        from headgate.kernel.clock import system_clock  # noqa: PLC0415
+
+    settings = read_settings()
+    if data_dir is not None:
+        settings = replace(settings, data_dir=data_dir.absolute())
+    order = RestoreOrder(file, operator(), passphrase_of(passphrase_file, settings), replace_data, database_only)
+    line = SizeLine("restoring")
+    try:
+        report = asyncio.run(restore_backup(settings, order, system_clock, line.progress))
+    finally:
+        line.end()
+    where = "the database" if database_only else str(settings.data_dir)
+    if as_json:
+        withdrawn = {org_id: asdict(one) for org_id, one in report.withdrawn.items()}
+        aside = None if report.aside is None else str(report.aside)
+        show_json({**manifest_answer(report.manifest), "target": where, "withdrawn": withdrawn, "kept_before": aside})
+        return
+    if report.completed:
+        click.echo(f"completed an interrupted restore of this backup into {safe(where)}")
+        return
+    click.echo(f"restored {safe(report.manifest.backup_id)} into {safe(where)}")
+    for head in report.manifest.heads:
+        click.echo(f"{safe(head.org_id)}: the log ends at event {head.seq} of the backup, then records the restore")
+        if (one := report.withdrawn.get(head.org_id)) is not None:
+            click.echo(
+                f"  withdrawn: {one.approvals} approvals, {one.queued_executions} queued and"
+                f" {one.running_executions} running executions, {one.grants} grants,"
+                f" {one.break_glass} break-glass uses, {one.sessions} sessions"
+            )
+    if report.aside is not None:
+        click.echo(f"What was there before is in {safe(report.aside)}: delete it when you no longer need it", err=True)
+    click.echo("Check what was revoked after the backup, and revoke it again (docs/guides/backup.md)", err=True)
