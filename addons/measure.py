@@ -1,9 +1,10 @@
 """Counts what became of requests that were not forwarded, wherever on their way they were refused.
 
-A call with an identity that was refused before it was an action becomes part of one event a minute and cause
-(semantics.md, "Recording"); without an identity it is a metric and a line in the log.
+A call with an identity that was refused before it was an action becomes part of one event a minute and cause, which
+names the first ones (semantics.md, "Recording"); without an identity it is a metric and a line in the log.
 """
 
+from functools import partial
 from typing import Final
 
 import structlog
@@ -11,6 +12,7 @@ from mitmproxy.http import HTTPFlow
 
 from addons.metrics import DECISIONS, REFUSALS
 from addons.refuse import close_after
+from addons.refused_call import refused_call
 from addons.verdict import flow_state
 from headgate.audit.count_refusals import RefusalCounts, RefusedRequest
 from headgate.gate.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError, ClientGoneError
@@ -58,4 +60,5 @@ class Measure:
         if identity is None or identity.agent_id is None:
             _log.info("request_refused", code=code, reason=error.message)
             return
-        self._refusals.add(RefusedRequest(identity.org_id, identity.agent_id, identity.agent_name, code))
+        refused = RefusedRequest(identity.org_id, identity.agent_id, identity.agent_name, code)
+        self._refusals.add(refused, partial(refused_call, flow.request.data, error))

@@ -77,7 +77,7 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
                     one["event_type"],
                     decided(one["data"]),
                     actor_text(one["actor"]),
-                    one["call"] or "-",
+                    one["call"] or refused_calls(one["data"]),
                     # A terminal has no room for it; headgate audit show ID has it.
                     (one["action_id"] or "-") if terminal.width() is None else "",
                     one["id"],
@@ -185,6 +185,16 @@ def _copy(pieces: Iterable[bytes], file: BinaryIO) -> int:
         file.write(piece)
         lines += piece.count(b"\n")
     return lines
+
+
+def refused_calls(data: Mapping[str, Any]) -> str:
+    """The first of the calls that were refused before they were actions, and how many more there were."""
+    calls, count = data.get("calls"), data.get("count")
+    if not isinstance(calls, list) or not calls or not isinstance(calls[0], dict):
+        return "-"
+    first = calls[0]
+    text = f"{first.get('method')} {first.get('host')}{first.get('path', '')}"
+    return text if not isinstance(count, int) or count < 2 else f"{text} and {count - 1} more"
 
 
 def decided(data: Mapping[str, Any]) -> str:

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from headgate.audit.count_refusals import RefusalCounts, RefusedCall, RefusedRequest
+from headgate.kernel.clock import system_clock
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
@@ -31,6 +33,19 @@ async def test_events_with_their_call_and_one_with_its_place(gate) -> None:
     assert event["hash"] in shown.text
     assert "<script>alert" not in shown.text + listed.text
     assert _rows((await person.get("/audit?search=nothing-says-this")).text) == []
+
+
+async def test_calls_that_were_refused_before_they_were_actions(gate, proxy_database) -> None:
+    counts = RefusalCounts(proxy_database, system_clock)
+    call = RefusedCall("GET", "10.1.2.3", 80, f"/{_HOSTILE}", ("role",), "not a public address")
+    for _ in range(3):
+        counts.add(RefusedRequest(gate.org_id, gate.agent_id, "Robot", "DESTINATION_BLOCKED"), lambda: call)
+    await counts.write()
+    listed = await gate.person("otto", Role.AUDITOR).get("/audit?event_type=request.refused")
+    assert "GET 10.1.2.3/&lt;script&gt;" in listed.text
+    assert "and 2 more" in listed.text
+    assert "<script>alert" not in listed.text
+    assert "\u202e" not in listed.text
 
 
 async def test_blank_fields_are_left_out_of_the_address(gate) -> None:
