@@ -101,8 +101,9 @@ class AnswerJudge:
 
     @property
     def needs_the_whole(self) -> bool:
-        """A language model or a classifier judges what is finished; a detector can be asked again and again."""
-        return any(policy.draft.provider != EMBEDDED for policy in self.policies)
+        """A language model or a classifier judges what is finished; a detector can be asked again and again. An agent
+        card is one text."""
+        return self.call.describes_an_agent or any(policy.draft.provider != EMBEDDED for policy in self.policies)
 
     async def of_answer(self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None) -> Verdicts:
         """``definitions``: of the tools that the answer offers."""
@@ -110,7 +111,11 @@ class AnswerJudge:
             content = await asyncio.to_thread(judged_answer, self.call, answer, max_bytes=max_bytes)
         else:
             content = judged_answer(self.call, answer, max_bytes=max_bytes)
-        return await self._verdicts(content if definitions is None else with_definitions(content, definitions))
+        if definitions is not None:
+            content = with_definitions(content, definitions)
+        elif self.call.describes_an_agent:
+            content = replace(content, other_tools=frozenset())
+        return await self._verdicts(content)
 
     async def of_definitions(self, definitions: Definitions) -> Verdicts:
         """Of a list of tools without an answer around it."""

@@ -15,6 +15,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
+from headgate.protocols.a2a import CARD_OPERATIONS
 from headgate.protocols.answer_head import AnswerHead
 from headgate.protocols.answer_pieces import Windows
 
@@ -43,6 +44,11 @@ class AnsweredCall:
 
     tool: str
     operation: str
+
+    @property
+    def describes_an_agent(self) -> bool:
+        """Whether the answer is an agent card: what it says is read by a model, as definitions of tools are."""
+        return self.operation in CARD_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,9 @@ _CALL: Final = Members(
         "url_bytes": _TEXT,
     }
 )
+_A2A: Final = Members({"method": _TEXT, "task_id": _TEXT, "context_id": _TEXT, "parts": None, "urls": None})
+_JSON_RPC: Final = Members({"methods": None, "notifications": _TEXT, "batch": _TEXT})
+_SOAP: Final = Members({"version": _TEXT, "action": _TEXT, "operation": _TEXT, "namespace": _TEXT})
 _AWS: Final = Members(
     {
         "service": _TEXT,
@@ -100,11 +103,14 @@ _ACTION: Final[dict[str, Members | None]] = {
         }
     ),
     "http": _CALL,
+    "a2a": _A2A,
     "aws": _AWS,
     "dns": _DNS,
     "git": _GIT,
+    "jsonrpc": _JSON_RPC,
     "llm": _LLM,
     "mcp": _MCP,
+    "soap": _SOAP,
     "provenance": None,
     "session": None,
     "usage": _USAGE,

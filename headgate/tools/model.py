@@ -42,7 +42,9 @@ class Protocol(StrEnum):
 class HostProtocol(StrEnum):
     """What all calls to the hosts of a catalogue speak, where its entries do not say it call by call."""
 
+    A2A = "a2a"
     AWS = "aws"
+    JSON_RPC = "jsonrpc"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Calls to hosts of which a catalogue says as a whole what they speak (``protocol`` of the catalogue)."""
 
-from headgate.protocols import aws
-from headgate.protocols.body import Body
-from headgate.protocols.draft import ActionDraft, ReadCall
+from headgate.protocols import a2a, aws, json_rpc
+from headgate.protocols.body import Body, BodyKind
+from headgate.protocols.draft import ActionDraft, Effect, ReadCall
 from headgate.protocols.headers import Headers
 from headgate.tools.generic import unlisted_draft
 from headgate.tools.model import Catalogue, HostProtocol
-from headgate.tools.recognised import aws_draft
+from headgate.tools.recognised import a2a_draft, aws_draft, rpc_draft
 
 
 def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft:
@@ -16,4 +16,25 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
         request = aws.recognise(read_call, headers, body, named=named)
         if request is not None:
             return aws_draft(catalogue.tool, read_call, body, request)
+    if catalogue.protocol is HostProtocol.A2A:
+        card = a2a.recognise_card(read_call.call.method, read_call.path)
+        if card is not None:
+            return a2a_draft(catalogue.tool, read_call, body, card, effect=Effect.READ)
+    if catalogue.protocol in (HostProtocol.A2A, HostProtocol.JSON_RPC):
+        draft = _rpc_draft(catalogue, read_call, headers, body)
+        if draft is not None:
+            return draft
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=False)
+
+
+def _rpc_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    if read_call.call.method != "POST" or body.kind is not BodyKind.JSON:
+        return None
+    request = json_rpc.recognise(body.value, is_named=True)
+    if request is None:
+        return None
+    call = a2a.recognise(headers, request, is_named=True) if catalogue.protocol is HostProtocol.A2A else None
+    if call is None:
+        return rpc_draft(catalogue.tool, read_call, body, request)
+    effect = Effect.READ if call.is_read else Effect.WRITE
+    return a2a_draft(catalogue.tool, read_call, body, call, effect=effect)

@@ -1,26 +1,32 @@
 """Protocols that ride on plain HTTP requests, at hosts that no catalogue covers.
 
 ``params`` stay those of the generic call, so that what a policy reads of the body is where it was; what the protocol
-means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``input.aws``).
+means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``input.aws``,
+``input.jsonrpc``, ``input.a2a``, ``input.soap``).
 """
 
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols import aws, dns, git, llm
+from headgate.protocols import a2a, aws, dns, git, json_rpc, llm, soap
+from headgate.protocols.a2a import A2A_TOOL, A2aCall
 from headgate.protocols.aws import AWS_TOOL, AwsRequest
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.git import GIT_TOOL
 from headgate.protocols.headers import Headers
+from headgate.protocols.json_rpc import JSON_RPC_TOOL
+from headgate.protocols.soap import SOAP_TOOL
 from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_handshake
 from headgate.tools.generic import call_params
 
 LLM_TOOL: Final = "llm"
 DNS_TOOL: Final = "dns"
 DNS_QUERY: Final = "query"
-RECOGNISED_TOOLS: Final = frozenset({AWS_TOOL, DNS_TOOL, GIT_TOOL, LLM_TOOL, WEBSOCKET_TOOL})
+RECOGNISED_TOOLS: Final = frozenset(
+    {A2A_TOOL, AWS_TOOL, DNS_TOOL, GIT_TOOL, JSON_RPC_TOOL, LLM_TOOL, SOAP_TOOL, WEBSOCKET_TOOL}
+)
 """Names that no catalogue may take."""
 
 
@@ -42,10 +48,15 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
         return _dns_draft(read_call, headers, body, query)
     if request is not None:
         return _git_draft(read_call, body, request)
+    card = a2a.recognise_card(read_call.call.method, read_call.path)
+    if card is not None:
+        return a2a_draft(A2A_TOOL, read_call, body, card, effect=Effect.READ)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:
         is_labelled = headers.content_type is not None and not body.type_mismatch
-        return _llm_draft(read_call, headers, body) if is_labelled else None
-    return None
+        completion = _llm_draft(read_call, headers, body) if is_labelled else None
+        return completion or _rpc_draft(read_call, headers, body)
+    called = soap.recognise(read_call.call.method, headers, body)
+    return None if called is None else _draft(SOAP_TOOL, called.operation, read_call, body, Effect.WRITE, called.facts)
 
 
 def websocket_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
@@ -97,6 +108,47 @@ def aws_draft(tool: str, read_call: ReadCall, body: Body, request: AwsRequest) -
         read_call=read_call,
         effect=request.effect,
         facts=ProtocolFacts(AWS_TOOL, canonical_bytes(request.facts)),
+    )
+
+
+def _rpc_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    """Nobody has said what is there, so even a question may be anything: a write."""
+    request = json_rpc.recognise(body.value)
+    if request is None:
+        return None
+    call = a2a.recognise(headers, request)
+    if call is not None:
+        return a2a_draft(A2A_TOOL, read_call, body, call, effect=Effect.WRITE)
+    return rpc_draft(JSON_RPC_TOOL, read_call, body, request)
+
+
+def rpc_draft(tool: str, read_call: ReadCall, body: Body, request: json_rpc.RpcRequest) -> ActionDraft:
+    return _draft(tool, request.operation, read_call, body, Effect.WRITE, request.facts, member=JSON_RPC_TOOL)
+
+
+def a2a_draft(tool: str, read_call: ReadCall, body: Body, call: A2aCall, *, effect: Effect) -> ActionDraft:
+    return _draft(tool, call.operation, read_call, body, effect, call.facts, member=A2A_TOOL)
+
+
+def _draft(
+    tool: str,
+    operation: str,
+    read_call: ReadCall,
+    body: Body,
+    effect: Effect,
+    facts: JsonObject,
+    *,
+    member: str | None = None,
+) -> ActionDraft:
+    """Its body among the params says the rest. ``member``: of the policies' input; None: as the tool."""
+    return make_draft(
+        tool=tool,
+        operation=operation,
+        params=call_params(read_call, body),
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=effect,
+        facts=ProtocolFacts(member or tool, canonical_bytes(facts)),
     )
 
 

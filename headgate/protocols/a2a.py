@@ -1,0 +1,120 @@
+"""Agent2Agent, JSON-RPC binding (A2A Protocol Specification 0.3, sections 3.2 and 7; 1.0, section 9), and agent cards.
+
+A card describes another agent to this one: what it says is read by a model, as definitions of tools are.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.headers import Headers
+from headgate.protocols.json_rpc import RpcCall, RpcRequest, strings_in
+
+A2A_TOOL: Final = "a2a"
+CARD_OPERATION: Final = "a2a_agent_card"
+EXTENDED_CARD_OPERATION: Final = "a2a_extended_agent_card"
+CARD_OPERATIONS: Final = frozenset({CARD_OPERATION, EXTENDED_CARD_OPERATION})
+"""Whose answers describe an agent."""
+_CARD_PATHS: Final = ("/.well-known/agent-card.json", "/.well-known/agent.json")
+_VERSION_HEADER: Final = "a2a-version"
+_OPERATIONS: Final = MappingProxyType(
+    {
+        "message/send": "a2a_message_send",
+        "message/stream": "a2a_message_stream",
+        "tasks/get": "a2a_tasks_get",
+        "tasks/list": "a2a_tasks_list",
+        "tasks/cancel": "a2a_tasks_cancel",
+        "tasks/resubscribe": "a2a_tasks_resubscribe",
+        "tasks/pushNotificationConfig/set": "a2a_push_config_set",
+        "tasks/pushNotificationConfig/get": "a2a_push_config_get",
+        "tasks/pushNotificationConfig/list": "a2a_push_config_list",
+        "tasks/pushNotificationConfig/delete": "a2a_push_config_delete",
+        "agent/getAuthenticatedExtendedCard": EXTENDED_CARD_OPERATION,
+    }
+)
+_LATER_NAMES: Final = MappingProxyType(
+    {
+        "SendMessage": "message/send",
+        "SendStreamingMessage": "message/stream",
+        "GetTask": "tasks/get",
+        "ListTasks": "tasks/list",
+        "CancelTask": "tasks/cancel",
+        "SubscribeToTask": "tasks/resubscribe",
+        "CreateTaskPushNotificationConfig": "tasks/pushNotificationConfig/set",
+        "GetTaskPushNotificationConfig": "tasks/pushNotificationConfig/get",
+        "ListTaskPushNotificationConfigs": "tasks/pushNotificationConfig/list",
+        "DeleteTaskPushNotificationConfig": "tasks/pushNotificationConfig/delete",
+        "GetExtendedAgentCard": "agent/getAuthenticatedExtendedCard",
+    }
+)
+"""Of version 1.0, to those before. Other services have such names too, so they count beside ``A2A-Version`` only."""
+_READS: Final = frozenset(
+    {"a2a_tasks_get", "a2a_tasks_list", "a2a_tasks_resubscribe", "a2a_push_config_get", "a2a_push_config_list"}
+    | CARD_OPERATIONS
+)
+_URL_MEMBERS: Final = frozenset({"uri", "url", "fileWithUri"})
+_URLS_MAX: Final = 64
+_PARTS_MAX: Final = 64
+_KINDS: Final = ("text", "file", "data", "raw", "url")
+
+
+@dataclass(frozen=True, slots=True)
+class A2aCall:
+    """``facts``: what policies read as ``input.a2a``. ``is_read``: where an administrator says that it is A2A."""
+
+    operation: str
+    is_read: bool
+    facts: JsonObject
+
+
+def recognise_card(method: str, path: str) -> A2aCall | None:
+    """The request for a card at its well-known address (RFC 8615). ``path`` is normalised."""
+    if method not in ("GET", "HEAD") or not path.endswith(_CARD_PATHS):
+        return None
+    return A2aCall(CARD_OPERATION, True, _facts("agent_card", None))
+
+
+def recognise(headers: Headers, request: RpcRequest, *, is_named: bool = False) -> A2aCall | None:
+    """The one call of a request; A2A has no batches. ``is_named``: a catalogue says that it is A2A."""
+    if request.is_batch:
+        return None
+    [call] = request.calls
+    method = call.method
+    if is_named or _VERSION_HEADER in headers.shown:
+        method = _LATER_NAMES.get(method, method)
+    operation = _OPERATIONS.get(method)
+    return None if operation is None else A2aCall(operation, operation in _READS, _facts(method, call))
+
+
+def _facts(method: str, call: RpcCall | None) -> JsonObject:
+    params = call.params if call is not None and isinstance(call.params, dict) else {}
+    message = params.get("message")
+    message = message if isinstance(message, dict) else {}
+    urls = [text for name, text in strings_in(params) if name in _URL_MEMBERS]
+    parts = message.get("parts")
+    kinds: list[JsonValue] = [_kind(one) for one in parts[:_PARTS_MAX]] if isinstance(parts, list) else []
+    is_of_task = method.startswith("tasks/")
+    return {
+        "method": method,
+        "task_id": _text(message.get("taskId"))
+        or _text(params.get("taskId"))
+        or (_text(params.get("id")) if is_of_task else None),
+        "context_id": _text(message.get("contextId")) or _text(params.get("contextId")),
+        "parts": kinds,
+        "urls": list[JsonValue](urls[:_URLS_MAX]),
+    }
+
+
+def _kind(part: JsonValue) -> str:
+    """``kind`` of version 0.3; of 1.0 the member that is there."""
+    if not isinstance(part, dict):
+        return "unknown"
+    kind = part.get("kind", part.get("type"))
+    if isinstance(kind, str):
+        return kind[:64]
+    return next((name for name in _KINDS if name in part), "unknown")
+
+
+def _text(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
