@@ -30,6 +30,7 @@ COPY addons ./addons
 COPY admin_api ./admin_api
 COPY headgate ./headgate
 COPY config ./config
+COPY docs/reference/errors.md ./docs/reference/errors.md
 ARG SOURCE_COMMIT
 ARG SOURCE_DATE_EPOCH
 RUN SOURCE_COMMIT=$SOURCE_COMMIT SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH /opt/headgate/bin/pip install --no-cache-dir --no-deps .

@@ -15,6 +15,11 @@ LATCHED_CONNECTION: Final = "the gate has not permitted this connection"
 
 
 class Latch:
+    """``public_api_url``: where the pages are that explain refusals; None: refusals name none."""
+
+    def __init__(self, public_api_url: str | None = None) -> None:
+        self._public_api_url = public_api_url
+
     def http_connect(self, flow: HTTPFlow) -> None:
         self._refuse(flow)
 
@@ -25,5 +30,6 @@ class Latch:
         data.server.error = LATCHED_CONNECTION
 
     def _refuse(self, flow: HTTPFlow) -> None:
-        flow_state(flow)  # raises, and so denies, where the request did not come through the gate's own layer
+        # It raises, and so denies, where the request did not come through the gate's own layer.
+        flow_state(flow).help_origin = self._public_api_url
         flow.response = LATCH

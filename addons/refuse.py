@@ -16,7 +16,7 @@ def refuse_with(flow: HTTPFlow, error: HeadgateError, *, clock: Clock = system_c
         request_id=flow_state(flow).request_id,
         now=clock(),
         head=flow.request.data.method == b"HEAD",
-        help_url=flow_state(flow).help_url,
+        help_url=flow_state(flow).help_for(error.code),
     )
     refuse(flow, error, in_callers_form(flow.request, error, response))
 
@@ -37,5 +37,6 @@ def close_after(flow: HTTPFlow) -> None:
 def refuse_mcp_with(flow: HTTPFlow, rpc_id: JsonRpcId, error: HeadgateError, *, clock: Clock = system_clock) -> None:
     """Refuse a parsed JSON-RPC call in the form that its SDK shows."""
     state = flow_state(flow)
-    response = refusal_for_mcp(rpc_id, error, request_id=state.request_id, now=clock(), help_url=state.help_url)
+    help_url = state.help_for(error.code)
+    response = refusal_for_mcp(rpc_id, error, request_id=state.request_id, now=clock(), help_url=help_url)
     refuse(flow, error, response)

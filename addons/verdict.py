@@ -27,7 +27,8 @@ from headgate.connections.echoes import EchoMask
 from headgate.connections.model import Connection
 from headgate.gate.caller import Caller
 from headgate.kernel.canonical_json import JsonObject
-from headgate.kernel.errors import DestinationBlockedError, HeadgateError
+from headgate.kernel.error_body import error_help_url
+from headgate.kernel.errors import DestinationBlockedError, ErrorCode, HeadgateError
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
@@ -157,6 +158,8 @@ class FlowState:
     """Its refusal has been counted."""
     help_url: str | None = None
     """The page about the recorded call, for refusals; set once the call is on record."""
+    help_origin: str | None = None
+    """The origin of the pages that explain refusals."""
     shown_answer: ShownAnswer | None = None
     """Set before the request is allowed, where a policy asks what agents were shown."""
     socket: "SocketMessages | None" = None
@@ -184,6 +187,10 @@ class FlowState:
     on_complete: Callable[[Completion], None] | None = None
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
+
+    def help_for(self, code: ErrorCode) -> str | None:
+        """The page about the recorded call, or else about the code."""
+        return self.help_url or error_help_url(self.help_origin, code)
 
     @property
     def connected(self) -> bool:

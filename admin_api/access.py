@@ -36,6 +36,8 @@ class Access:
 
     ``webhook_keys``: a key of that kind may call it, whose kind is its right, instead of the scope.
 
+    ``or_owner``: of a person without the scope, the route itself asks whether they own the agent (decision 0086).
+
     ``is_urgent``: it stops, revokes or decides, and connections to the database are kept for it.
     """
 
@@ -45,6 +47,7 @@ class Access:
     recorded: bool = False
     webhook_keys: bool = False
     is_urgent: bool = False
+    or_owner: bool = False
 
 
 _PUBLIC: Final = Access(Audience.PUBLIC)
@@ -61,6 +64,11 @@ def _page(scope: Scope | None = None) -> Access:
 _ANY_BEARER: Final = Access(Audience.ADMINISTRATORS, rate_class=RateClass.ADMIN)
 # Everybody's own, whatever else they may do here.
 _OWN: Final = Access(Audience.PEOPLE, rate_class=RateClass.ADMIN)
+
+
+def _or_owner(access: Access) -> Access:
+    """Also for the owner of the agent, whatever else they may do here."""
+    return replace(access, or_owner=True)
 
 
 def _urgent(access: Access) -> Access:
@@ -121,6 +129,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/health/metrics"): _PUBLIC,
         ("GET", "/metrics"): _PUBLIC,
         ("GET", "/static/{}"): _PUBLIC,
+        ("GET", "/errors/{}"): _PUBLIC,
         # The link is the credential; what it may, the page looks at itself.
         ("GET", "/links/{}"): _PUBLIC,
         ("POST", "/links/{}"): _PUBLIC,
@@ -139,7 +148,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/break-glass/{}"): _urgent(_page(Scope.APPROVALS_WRITE)),
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
-        ("GET", "/calls/{}"): _page(Scope.ACTIONS_READ),
+        ("GET", "/calls/{}"): _or_owner(_page(Scope.ACTIONS_READ)),
         ("GET", "/calls/{}/body"): _page(Scope.ACTIONS_READ),
         ("GET", "/executions"): _page(Scope.ACTIONS_READ),
         ("POST", "/executions"): _page(Scope.ADMIN),
@@ -303,6 +312,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/overview/health"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/admin/actions/values"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/v1/actions/{}/explanation"): _or_owner(_agents(Scope.ACTIONS_READ)),
         ("GET", "/v1/actions/{}/body"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/{}/body/content"): _agents(Scope.ACTIONS_READ),
         ("POST", "/v1/approvals/{}/grant"): _agents(Scope.APPROVALS_WRITE),

@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Scope
 
 from admin_api.absences.routes import router as absences
 from admin_api.actions.body_routes import router as action_bodies
+from admin_api.actions.explanation_routes import router as action_explanations
 from admin_api.actions.outcome_routes import router as action_outcomes
 from admin_api.actions.routes import router as actions
 from admin_api.actions.search_routes import router as action_search
@@ -84,6 +85,7 @@ from admin_api.policies.routes import router as policies
 from admin_api.policies.suggest_routes import router as policy_suggestions
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
+from admin_api.refusals.routes import router as refusals
 from admin_api.request_context import RequestContext
 from admin_api.retention.routes import router as retention
 from admin_api.root.routes import router as root
@@ -115,6 +117,7 @@ INTERFACE_VERSION: Final = "1.0.5"
 ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_search,
     action_bodies,
+    action_explanations,
     action_events,
     overview,
     overview_health,
@@ -171,6 +174,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     connections,
     platform_connections,
     links,
+    refusals,
     slack,
     integrations,
     integration_webhooks,

@@ -39,7 +39,8 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ProxySettings:
-    """``authority_dir``: ``Authority.private_dir``, opened before. ``upstream_roots``: PEM, all of them."""
+    """``authority_dir``: ``Authority.private_dir``, opened before. ``upstream_roots``: PEM, all of them.
+    ``public_api_url``: where the pages are that explain refusals."""
 
     host: str
     port: int
@@ -48,6 +49,7 @@ class ProxySettings:
     limits: RequestLimits = field(default_factory=RequestLimits)
     drain_seconds: float = 10.0
     max_connections: int = field(default_factory=most_connections)
+    public_api_url: str | None = None
 
 
 class GateMaster(Master):
@@ -128,7 +130,7 @@ class Gate:
             NextLayer(self._settings.limits, self.budget),
             GateTlsConfig(master.options),
         ]
-        master.addons.add(Latch(), *core, *gate_addons, Lift(), frozen)  # type: ignore[no-untyped-call] # untyped in mitmproxy
+        master.addons.add(Latch(self._settings.public_api_url), *core, *gate_addons, Lift(), frozen)  # type: ignore[no-untyped-call] # untyped in mitmproxy
         frozen.apply(master.options)
         master.addons.add(_Starter(master, frozen, self.listener, ready))  # type: ignore[no-untyped-call] # untyped in mitmproxy
         await master.run()

@@ -133,6 +133,7 @@ def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
         upstream_roots=upstream_roots,
         limits=settings.limits,
         drain_seconds=_DRAIN_SECONDS,
+        public_api_url=settings.public_api_url,
     )
 
 

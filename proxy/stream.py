@@ -337,5 +337,5 @@ class GateStream(CarryingStream):
             request_id=state.request_id,
             now=system_clock(),
             head=data.method == b"HEAD",
-            help_url=state.help_url,
+            help_url=state.help_for(error.code),
         )

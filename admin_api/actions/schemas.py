@@ -193,7 +193,7 @@ def duplicate_answer(original: Action) -> SubmittedAnswer:
     return SubmittedAnswer(
         id=original.action_id,
         status=original.status.value,
-        decision=_recorded(original.decision),
+        decision=decision_answer(original.decision),
         approval_id=original.approval_id,
         created_at=original.created_at,
         execution=_execution(original.execution),
@@ -243,7 +243,7 @@ def _members(action: Action, expand: Expansion) -> dict[str, Any]:
         "status": action.status.value,
         "tool": action.tool,
         "operation": action.operation,
-        "decision": _recorded(action.decision),
+        "decision": decision_answer(action.decision),
         "approval_id": action.approval_id,
         "created_at": action.created_at,
         "updated_at": action.updated_at,
@@ -262,7 +262,7 @@ def _decided(decision: Decision) -> DecisionAnswer:
     )
 
 
-def _recorded(decision: RecordedDecision) -> DecisionAnswer:
+def decision_answer(decision: RecordedDecision) -> DecisionAnswer:
     return DecisionAnswer(
         decision=decision.decision,
         reason=decision.reason,

@@ -34,7 +34,7 @@ class Api:
     ) -> Answer:
         """Calls a route's function. Raises ForbiddenError (its scope), and the errors of the route."""
         access = access_of_endpoint(endpoint)
-        if access.scope is not None:
+        if access.scope is not None and not access.or_owner:
             require_scope(self.principal.scopes, access.scope)
         return await endpoint(*given, **named)
 

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.actions.explanation_routes import explain
 from admin_api.actions.routes import get
 from admin_api.actions.schemas import ActionDetailAnswer
 from admin_api.actions.timeline import TimelineStepAnswer
@@ -27,6 +28,7 @@ from admin_api.traffic.routes import list_all as list_traffic
 from admin_api.traffic.schemas import ExchangeAnswer, WholeExchangeAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import beside_arguments, body_of
+from admin_api.web.call_advice import advice_of
 from admin_api.web.call_timeline import moments_of
 from admin_api.web.deciding_rule import rules_of
 from admin_api.web.names import names_of
@@ -60,8 +62,17 @@ async def call(
     action_id: ActionId,
     captured: Annotated[bool, Query(description="With the bodies of the newest captured exchange.")] = False,
 ) -> Response:
+    if not api.may(Scope.ACTIONS_READ):
+        return await _owner_page(api, action_id)
     context = await call_context(api, action_id, with_bodies=captured)
     return await shell_page(api, "call.html", "/activity", context)
+
+
+async def _owner_page(api: Api, action_id: str) -> Response:
+    """What the owner of an agent reads of its call who may not read calls. Raises ForbiddenError."""
+    found = await api.call(explain, action_id, api.principal, api.dependencies)
+    advice = advice_of(found.status, found.decision.policy_id, found.approval_status)
+    return await shell_page(api, "own_call.html", "", {"call": found, "advice": advice})
 
 
 async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -> dict[str, object]:
@@ -78,7 +89,13 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),
-        "advice": advice_of(answer, may_write_policies=may_write_policies),
+        "advice": advice_of(
+            answer.status,
+            answer.decision.policy_id,
+            None if answer.approval is None else answer.approval.status,
+            policy_name=_deciding_policy(answer),
+            may_write_policies=may_write_policies,
+        ),
         "curl": curl_of(http, params) if whole is None else curl_command(_as_document(whole)),
         "curl_body": _body_of_curl(http, params, whole),
         "rules": await rules_of(api, [(one, one.version) for one in answer.policies or ()]),
@@ -140,32 +157,14 @@ def _as_document(whole: WholeExchangeAnswer) -> dict[str, object]:
     }
 
 
+def _deciding_policy(answer: ActionDetailAnswer) -> str | None:
+    return next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
+
+
 async def _agent_name(api: Api, agent_id: str) -> str:
     if not api.may(Scope.ADMIN):
         return agent_id
     return (await api.call(get_agent, agent_id, api.principal, api.dependencies)).name
-
-
-def advice_of(answer: ActionDetailAnswer, *, may_write_policies: bool) -> str | None:
-    """Advice for the reader about a call that did not go through. None: it did, or it still can."""
-    approval = answer.approval
-    if answer.status == "pending_approval":
-        return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
-    if approval is not None and approval.status == "denied":
-        return "A reviewer denied the call. Read the reason or ask the reviewer. A retry opens a new request."
-    if approval is not None and approval.status == "expired":
-        return "No reviewer decided in time. A retry opens a new request."
-    if answer.status == "denied":
-        if answer.decision.policy_id is not None:
-            name = next((one.name for one in answer.policies or () if one.policy_id == answer.decision.policy_id), None)
-            rule = f"The policy “{name}”" if name else "A policy"
-            change = "change the policy" if may_write_policies else "ask an administrator to change the policy"
-            return f"{rule} denies the call. Change the call, or {change}."
-        ask = "" if may_write_policies else " Ask an administrator."
-        return f"No policy allows the call, or a stop or the destination list refuses it.{ask}"
-    if answer.status == "failed":
-        return "The call was allowed but failed in transit or at its destination. The error names the cause."
-    return None
 
 
 def _address_of(http: JsonObject) -> str:

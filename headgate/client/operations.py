@@ -93,6 +93,7 @@ if TYPE_CHECKING:
         ExchangeAnswer,
         ExchangeDifferenceAnswer,
         ExecutionDetail,
+        ExplanationAnswer,
         FiguresAnswer,
         ForgottenAnswer,
         FoundActionsAnswer,
@@ -2332,6 +2333,11 @@ def get_ca_pem() -> Call[bytes]:
     return Call("GET", "/ca.pem", reads="bytes")
 
 
+def get_error(code: str) -> Call[bytes]:
+    """Explains an error code. ``GET /errors/{code}``"""
+    return Call("GET", f"/errors/{_segment(code)}", reads="bytes")
+
+
 def get_health() -> Call[HealthAnswer]:
     """Reports the state of each part that this process depends on. ``GET /health``"""
     return Call("GET", "/health")
@@ -2535,6 +2541,11 @@ def get_action_body_content(id: str) -> Call[bytes]:
 def cancel_action(id: str, body: CancelBody | None = None, *, expand: str | None = None) -> Call[ActionDetailAnswer]:
     """Cancels an action that waits for its approval or in the queue. ``POST /v1/actions/{id}/cancel``"""
     return Call("POST", f"/v1/actions/{_segment(id)}/cancel", parameters={"expand": expand}, body=body)
+
+
+def get_action_explanation(id: str) -> Call[ExplanationAnswer]:
+    """Explains the decision about a call. ``GET /v1/actions/{id}/explanation``"""
+    return Call("GET", f"/v1/actions/{_segment(id)}/explanation")
 
 
 def report_action_outcome(id: str, body: OutcomeBody, *, expand: str | None = None) -> Call[ActionDetailAnswer]:

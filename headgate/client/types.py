@@ -1325,6 +1325,25 @@ type ExecutionStatus = Literal["queued", "running", "succeeded", "failed"]
 type Expansion = Literal["all"] | None
 
 
+class ExplanationAnswer(TypedDict):
+    """Why a call was allowed, held or denied."""
+
+    agent_id: str
+    agent_name: str | None
+    approval_status: str | None
+    comment: str | None
+    created_at: str
+    decision: DecisionAnswer
+    error: str | None
+    host: str | None
+    id: str
+    method: str | None
+    operation: str
+    path: str | None
+    status: str
+    tool: str
+
+
 class ExportAnswer(TypedDict):
     """``failing_since`` null: the target accepts checkpoints. ``size``: its last checkpoint."""
 

@@ -12,6 +12,11 @@ def help_url_of(public_url: str | None, action_id: object) -> str | None:
     return f"{public_url}/calls/{action_id}" if public_url is not None and isinstance(action_id, str) else None
 
 
+def error_help_url(public_url: str | None, code: ErrorCode) -> str | None:
+    """The page that explains a code; for refusals of what is not recorded as an action."""
+    return None if public_url is None else f"{public_url}/errors/{code}"
+
+
 def with_help(details: Mapping[str, object] | None, help_url: str | None) -> Mapping[str, object] | None:
     """``details`` and ``help_url``, if there is one."""
     return details if help_url is None else {**(details or {}), "help_url": help_url}

@@ -165,4 +165,7 @@ PAGES: Final = (
     Page("/auth/local/nonsense", status=401, is_public=True),
     Page("{sign_in_path}", is_public=True),
     Page("/links/nonsense", status=404, is_public=True),
+    Page("/errors/REQUEST_AMBIGUOUS", is_public=True),
+    Page("/errors/AGENT_UNAUTHORIZED", is_public=True),
+    Page("/errors/NONE", status=404, is_public=True),
 )

@@ -53,9 +53,12 @@ def test_a_reviewer_sees_every_byte_of_an_upload(administrator, agent, upstream,
     ],
     ids=["multipart", "duplicate key", "big integer", "list of types", "semicolon"],
 )
-def test_what_servers_read_differently_is_refused(agent, upstream, impatient_path, call) -> None:
+def test_what_servers_read_differently_is_refused(administrator, agent, upstream, impatient_path, call) -> None:
     response = agent.call("POST", upstream.url + impatient_path, **call)
-    assert (response.status_code, error_of(response)["code"]) == (400, "REQUEST_AMBIGUOUS")
+    error = error_of(response)
+    assert (response.status_code, error["code"]) == (400, "REQUEST_AMBIGUOUS")
+    page = administrator.api.get(error["details"]["help_url"])
+    assert page.status_code == 200 and "REQUEST_AMBIGUOUS" in page.text
     assert upstream.of(impatient_path) == []
 
 

@@ -82,6 +82,7 @@ import type {
   ExchangeAnswer,
   ExchangeDifferenceAnswer,
   ExecutionDetail,
+  ExplanationAnswer,
   FiguresAnswer,
   ForgottenAnswer,
   FoundActionsAnswer,
@@ -1437,6 +1438,11 @@ export function getCaPem(): Call<Uint8Array> {
   return new Call("GET", `/ca.pem`, { reads: "bytes" });
 }
 
+/** Explains an error code. `GET /errors/{code}` */
+export function getError(code: string): Call<Uint8Array> {
+  return new Call("GET", `/errors/${segment(code)}`, { reads: "bytes" });
+}
+
 /** Reports the state of each part that this process depends on. `GET /health` */
 export function getHealth(): Call<HealthAnswer> {
   return new Call("GET", `/health`);
@@ -1575,6 +1581,11 @@ export function getActionBodyContent(id: string): Call<Uint8Array> {
 /** Cancels an action that waits for its approval or in the queue. `POST /v1/actions/{id}/cancel` */
 export function cancelAction(id: string, body?: CancelBody | null, options: { expand?: string } = {}): Call<ActionDetailAnswer> {
   return new Call("POST", `/v1/actions/${segment(id)}/cancel`, { query: { expand: options.expand }, body });
+}
+
+/** Explains the decision about a call. `GET /v1/actions/{id}/explanation` */
+export function getActionExplanation(id: string): Call<ExplanationAnswer> {
+  return new Call("GET", `/v1/actions/${segment(id)}/explanation`);
 }
 
 /** Reports the outcome of an action that its agent executed itself. `POST /v1/actions/{id}/outcome` */

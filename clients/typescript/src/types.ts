@@ -1233,6 +1233,24 @@ export type ExecutionStatus = "queued" | "running" | "succeeded" | "failed";
 
 export type Expansion = "all" | null;
 
+/** Why a call was allowed, held or denied. */
+export interface ExplanationAnswer {
+  agent_id: string;
+  agent_name: string | null;
+  approval_status: string | null;
+  comment: string | null;
+  created_at: string;
+  decision: DecisionAnswer;
+  error: string | null;
+  host: string | null;
+  id: string;
+  method: string | null;
+  operation: string;
+  path: string | null;
+  status: string;
+  tool: string;
+}
+
 /** ``failing_since`` null: the target accepts checkpoints. ``size``: its last checkpoint. */
 export interface ExportAnswer {
   exported_at: string | null;

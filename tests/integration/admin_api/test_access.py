@@ -27,7 +27,13 @@ PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.a
 _NO_SIGN_IN = dict.fromkeys(
     ("/auth/login", "/auth/callback", "/auth/providers/{}/callback", "/auth/local/{}", "/auth/signed-out"), 403
 )
-_NOTHING_THERE = _NO_SIGN_IN | {"/ca.pem": 404, "/links/{}": 404, "/static/{}": 404, "/.well-known/headgate-keys": 503}
+_NOTHING_THERE = _NO_SIGN_IN | {
+    "/ca.pem": 404,
+    "/links/{}": 404,
+    "/static/{}": 404,
+    "/errors/{}": 404,
+    "/.well-known/headgate-keys": 503,
+}
 
 
 def concrete(path: str) -> str:

@@ -1,5 +1,7 @@
 """One request, one verdict: refused is final, and its end is told once."""
 
+import json
+
 import pytest
 from mitmproxy.connection import Client, ConnectionState, Server
 from mitmproxy.http import HTTPFlow, Request, Response
@@ -22,7 +24,7 @@ from addons.verdict import (
     open_client,
     open_flow,
 )
-from headgate.kernel.errors import UnavailableError
+from headgate.kernel.errors import AmbiguousRequestError, ErrorCode, UnavailableError
 
 
 class Stream:
@@ -54,6 +56,18 @@ def test_what_did_not_come_through_the_entrance(bare) -> None:
     ):
         with pytest.raises(NotLatchedError):
             look()
+
+
+def test_a_refusal_names_the_page_of_the_call_or_else_of_its_code(bare) -> None:
+    open_client(ClientState(bare.client_conn, lambda reason: None))
+    open_flow(bare, Stream(), origin_form=False, tunnelled=False)
+    Latch("https://gate.example.com").requestheaders(bare)
+    refuse_with(bare, AmbiguousRequestError("two readings"))
+    assert bare.response is not None
+    details = json.loads(bare.response.content)["error"]["details"]
+    assert details == {"help_url": "https://gate.example.com/errors/REQUEST_AMBIGUOUS"}
+    flow_state(bare).help_url = "https://gate.example.com/calls/act_1"
+    assert flow_state(bare).help_for(ErrorCode.ACTION_DENIED) == "https://gate.example.com/calls/act_1"
 
 
 def test_everything_starts_refused(flow) -> None:

@@ -14,6 +14,7 @@ TEXT = (Path(__file__).parents[3] / "docs" / "reference" / "access.md").read_tex
 def row(method: str, path: str, access: Access) -> str:
     scope = "" if access.scope is None else f"`{access.scope}`"
     scope += " or a webhook key" if access.webhook_keys else ""
+    scope += ", or the owner of the agent" if access.or_owner else ""
     rate = "" if access.rate_class is None else access.rate_class.value
     return f"| {method} | `{path.replace('{}', '{id}')}` | {access.audience.value} | {scope} | {rate} |"
 

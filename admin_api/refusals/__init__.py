@@ -1,0 +1,1 @@
+"""Explains refusals to developers."""
