@@ -13,6 +13,7 @@ import click
 from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.kernel.loading import loading
 from headgate.monitor.settings import MonitorSettings
+from headgate.runtime.begin import wait_to_begin
 
 
 @click.command()
@@ -29,6 +30,7 @@ def api() -> None:
         from headgate.ratelimits.classes import quotas_of  # noqa: PLC0415
         from headgate.sessions.model import SessionLimits  # noqa: PLC0415
 
+    wait_to_begin()
     run(
         ApiSettings(
             database_dsn=settings.database_url_of(Part.API),
@@ -95,6 +97,7 @@ def _serve_proxy(settings: Settings) -> None:
         from proxy.server import serve  # noqa: PLC0415 - loaded by this part only
         from proxy.settings import GateSettings  # noqa: PLC0415
 
+    wait_to_begin()
     gate = GateSettings(
         database_dsn=settings.database_url_of(Part.PROXY),
         valkey_url=settings.redis_url,
@@ -151,6 +154,7 @@ def worker() -> None:
         execution_concurrency_max=settings.execution_concurrency_max,
         monitor=_monitor(settings),
     )
+    wait_to_begin()
     asyncio.run(run(worker_settings))
 
 

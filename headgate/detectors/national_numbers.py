@@ -38,6 +38,11 @@ class NationalNumber:
         return sum(one.isdigit() for one in text) >= _DIGITS_MIN_UNCHECKED
 
 
+def kinds_of_numbers() -> frozenset[str]:
+    """What ``national_numbers`` finds. No pattern is compiled for it: every process that starts asks."""
+    return frozenset(personal_data_document().section("numbers").members)
+
+
 @cache
 def national_numbers() -> tuple[NationalNumber, ...]:
     """Raises ValidationError."""

@@ -11,7 +11,7 @@ from headgate.detectors.birth_dates import find_birth_dates
 from headgate.detectors.context_words import context_words
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.detectors.national_numbers import find_national_numbers, national_numbers
+from headgate.detectors.national_numbers import find_national_numbers, kinds_of_numbers
 from headgate.detectors.payments import find_payments
 from headgate.detectors.phones import find_phones
 from headgate.detectors.wallets import WALLET_ADDRESS, find_wallets
@@ -24,7 +24,7 @@ _KINDS: Final = frozenset(
 @cache
 def personal_data_kinds() -> frozenset[str]:
     """What may be found, those of national numbers included."""
-    return _KINDS | {number.kind for number in national_numbers()}
+    return _KINDS | kinds_of_numbers()
 
 
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:

@@ -28,7 +28,7 @@ from headgate.runtime.ports import keep_port
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 from headgate.runtime.secrets_file import store_secrets
 from headgate.runtime.seed import seed_agent, somebody_signed_in
-from headgate.runtime.servers import Servers, open_servers
+from headgate.runtime.servers import Servers, open_servers, place_servers
 from headgate.runtime.supervisor import Supervisor, together
 from proxy.authority import Authority
 
@@ -96,9 +96,12 @@ class Instance:
         authority = Authority(data.authority, data.public, settings.ca_file)
         authority.open(system_clock())
         issuer = open_local_issuer(data.issuer)
-        servers = await open_servers(settings, self._supervisor)
+        servers = place_servers(settings)
         parts = [api_part(settings, servers), worker_part(settings, servers)]
         parts += [proxy_part(settings, servers)] * settings.proxy_workers
+        for part in parts:
+            await self._supervisor.load(part)
+        await open_servers(settings, servers, self._supervisor)
         kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
         if kept != servers.secrets:
             store_secrets(data, kept)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headgate.kernel.errors import UnavailableError
 from headgate.runtime.account import Account, child_setup
+from headgate.runtime.begin import BEGIN, with_wait
 from headgate.runtime.folders import disk_error
 
 
@@ -18,7 +19,8 @@ from headgate.runtime.folders import disk_error
 class Program:
     """What is started, and how it is ended. ``log`` None: it writes to our own stderr.
 
-    ``death_signal`` is what the kernel sends it when this process is gone, however that came.
+    ``death_signal`` is what the kernel sends it when this process is gone, however that came. ``waits``: it loads its
+    modules, and begins its work when ``begin`` is called (``headgate.runtime.begin``).
     """
 
     name: str
@@ -29,6 +31,7 @@ class Program:
     death_signal: signal.Signals = signal.SIGKILL
     stop_signal: signal.Signals = signal.SIGTERM
     stop_seconds: float = 15.0
+    waits: bool = False
 
 
 class RunningProgram:
@@ -46,6 +49,13 @@ class RunningProgram:
     @property
     def is_running(self) -> bool:
         return self._process.returncode is None
+
+    def begin(self) -> None:
+        """Let a program work that waits for it; one that has ended meanwhile is told nothing."""
+        if self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.write(BEGIN)
+            self._process.stdin.close()
 
     async def wait(self) -> int:
         """The exit status; negative: the signal that killed it."""
@@ -81,9 +91,9 @@ async def start(program: Program) -> RunningProgram:
         try:
             process = await asyncio.create_subprocess_exec(
                 *program.command,
-                env=program.environment,
+                env=with_wait(program.environment) if program.waits else program.environment,
                 cwd="/",
-                stdin=asyncio.subprocess.DEVNULL,
+                stdin=asyncio.subprocess.PIPE if program.waits else asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C goes to the whole foreground group; what is stopped, and in which order, is ours to say.

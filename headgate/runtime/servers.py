@@ -41,29 +41,30 @@ def brings_database(settings: Settings) -> bool:
     return all(address is None for address in addresses)
 
 
-async def open_servers(settings: Settings, supervisor: Supervisor) -> Servers:
-    """Start what is not configured, migrate, seed. Raises HeadgateError."""
+def place_servers(settings: Settings) -> Servers:
+    """Where the servers will be reached, before they run. Raises HeadgateError."""
     secrets = load_secrets(settings.data)
-    valkey_url = await _open_valkey(settings, supervisor)  # a twentieth of a second
-    databases, administrator = await _open_database(settings, secrets, supervisor)
+    valkey_url = settings.redis_url or _valkey_of(settings).url
+    if not brings_database(settings):
+        databases = {login: settings.database_url_of(login) for login in Login}
+        return Servers(databases, databases[Login.OWNER], valkey_url, secrets)
+    server = postgres_of(settings)
+    databases = {login: server.url(f"headgate_{login}", secrets.passwords[f"headgate_{login}"]) for login in Login}
+    administrator = server.url(postgres.SUPERUSER, secrets.passwords[postgres.SUPERUSER])
     return Servers(databases, administrator, valkey_url, secrets)
 
 
-async def _open_database(
-    settings: Settings, secrets: InstanceSecrets, supervisor: Supervisor
-) -> tuple[dict[Login, Secret], Secret]:
+async def open_servers(settings: Settings, servers: Servers, supervisor: Supervisor) -> None:
+    """Start what is not configured, migrate, seed. Raises HeadgateError."""
+    if settings.redis_url is None:
+        await start_valkey(_valkey_of(settings), supervisor)  # a twentieth of a second
     if brings_database(settings):
         server = postgres_of(settings)
-        await start_postgres(server, secrets, supervisor)
-        await prepare_database(server, secrets)
-        databases = {login: server.url(f"headgate_{login}", secrets.passwords[f"headgate_{login}"]) for login in Login}
-        administrator = server.url(postgres.SUPERUSER, secrets.passwords[postgres.SUPERUSER])
+        await start_postgres(server, servers.secrets, supervisor)
+        await prepare_database(server, servers.secrets)
     else:
-        databases = {login: settings.database_url_of(login) for login in Login}
-        administrator = databases[Login.OWNER]
-        await migrate(administrator.reveal())
-    await seed_organization(databases[Login.OWNER], system_clock)
-    return databases, administrator
+        await migrate(servers.administrator.reveal())
+    await seed_organization(servers.databases[Login.OWNER], system_clock)
 
 
 def postgres_of(settings: Settings) -> PostgresServer:
@@ -87,15 +88,11 @@ async def start_postgres(server: PostgresServer, secrets: InstanceSecrets, super
     await supervisor.start(Part(server.program(), ready, before))
 
 
-async def _open_valkey(settings: Settings, supervisor: Supervisor) -> Secret:
-    if settings.redis_url is not None:
-        return settings.redis_url
+def _valkey_of(settings: Settings) -> ValkeyServer:
     data = settings.data
     account = server_account([valkey.binary(), data.valkey])
     folder = private_folder(data.valkey, account)
-    server = ValkeyServer(folder, socket_folder(data, account), data.logs / "valkey.log", account)
-    await start_valkey(server, supervisor)
-    return server.url
+    return ValkeyServer(folder, socket_folder(data, account), data.logs / "valkey.log", account)
 
 
 async def start_valkey(server: ValkeyServer, supervisor: Supervisor) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import structlog
@@ -58,9 +58,16 @@ class Supervisor:
         self._changed = changed
         self._jitter = jitter
         self._running: dict[int, tuple[Part, RunningProgram]] = {}
+        self._loading: dict[str, list[RunningProgram]] = {}
         self._next_slot = 0
         self._is_stopping = False
         self._watches = TaskSet(self._watch_failed)
+
+    async def load(self, part: Part) -> None:
+        """Start a process that loads its modules while other parts start, and waits for ``start``. Raises
+        UnavailableError."""
+        running = await start(replace(part.program, waits=True))
+        self._loading.setdefault(part.program.name, []).append(running)
 
     async def start(self, part: Part) -> None:
         """Start a part and keep it running from now on; returns when it serves.
@@ -70,7 +77,9 @@ class Supervisor:
         slot = self._next_slot
         self._next_slot += 1
         await part.before()
-        running = await start(part.program)
+        loaded = self._loading.get(part.program.name)
+        running = loaded.pop() if loaded else await start(part.program)
+        running.begin()
         self._running[slot] = (part, running)
         try:
             await part.ready(running)
@@ -139,6 +148,7 @@ class Supervisor:
         """Stop everything: each group of names together, one group after the other, the rest at the end."""
         self._is_stopping = True
         await self._watches.close()
+        await self._end_loading()
         named = {name for group in order for name in group}
         rest = tuple({part.program.name for part, _ in self._running.values()} - named)
         for group in (*order, rest):
@@ -147,9 +157,18 @@ class Supervisor:
         if self._running:
             _log.info("instance_stopped")
 
+    async def _end_loading(self) -> None:
+        """What has not begun has nothing to bring to an end."""
+        for running in (one for loaded in self._loading.values() for one in loaded):
+            running.kill()
+            await running.wait()
+        self._loading.clear()
+
     def kill(self) -> None:
         """End everything now."""
         self._is_stopping = True
+        for running in (one for loaded in self._loading.values() for one in loaded):
+            running.kill()
         for _, running in self._running.values():
             if running.is_running:
                 running.kill()
