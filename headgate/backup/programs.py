@@ -28,7 +28,7 @@ def find_program(name: str, major: int) -> Path:
     """The first that is of this major version of PostgreSQL or a later one. Raises UnavailableError."""
     too_old: list[str] = []
     for path in _candidates(name):
-        found = _major_of(path)
+        found = major_of(path)
         if found is None:
             continue
         if found >= major:
@@ -49,7 +49,8 @@ def _candidates(name: str) -> Iterator[Path]:
         yield Path(found)
 
 
-def _major_of(path: Path) -> int | None:
+def major_of(path: Path) -> int | None:
+    """The major version of a program of PostgreSQL; None: it does not run."""
     try:
         answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=30, check=True)
     except (OSError, subprocess.SubprocessError):

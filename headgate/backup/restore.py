@@ -77,7 +77,7 @@ async def restore_backup(settings: Settings, order: RestoreOrder, clock: Clock, 
         except OSError as error:
             raise disk_error(error, data.root) from error
         with instance_lock(data):
-            staged = StagedFolder(data)
+            staged = StagedFolder(data, data.restoring)
             if (earlier := staged.finish_earlier()) is not None:
                 if earlier == archive.manifest.backup_id:
                     return RestoreReport(archive.manifest, completed=True)
@@ -141,7 +141,7 @@ async def _restore_all(
         withdrawn = await _restore_database(archive, key, administrator, owner, order, clock, progress)
         if brings_database(settings):
             await prepare_database(postgres_of(new), load_secrets(staged.data))
-    aside = staged.commit(archive.manifest.backup_id, f"{clock():%Y%m%dT%H%M%SZ}")
+    aside = staged.commit(archive.manifest.backup_id, f"restore-{clock():%Y%m%dT%H%M%SZ}")
     return RestoreReport(archive.manifest, withdrawn, aside)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from headgate.configuration.settings import Part, Settings
 from headgate.kernel.errors import ConflictError, UnavailableError
@@ -47,10 +48,11 @@ async def opened_database(settings: Settings) -> AsyncIterator[Secret]:
 
 
 @asynccontextmanager
-async def running_server(server: PostgresServer, password: Secret) -> AsyncIterator[None]:
-    """An embedded server without an instance. The caller holds the instance's lock. Raises UnavailableError."""
+async def running_server(server: PostgresServer, password: Secret, programs: Path | None = None) -> AsyncIterator[None]:
+    """An embedded server without an instance; ``programs``: of another major version. The caller holds the instance's
+    lock. Raises UnavailableError."""
     await postgres.clear_stale_lock(server)
-    running = await start(server.program())
+    running = await start(server.program() if programs is None else server.program_of(programs))
     try:
         await postgres.wait_until_ready(server, running, password)
         yield

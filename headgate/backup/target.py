@@ -57,7 +57,7 @@ class RestoreTarget:
             else:
                 self._require_empty()
                 self._mark(manifest)
-            self._make_roles()
+            make_roles(self._connection, self._owner)
             return is_marked and self._is_there("organizations")
         except psycopg.Error as error:
             raise UnavailableError(f"the database cannot be prepared: {str(error).strip()}") from error
@@ -160,18 +160,6 @@ class RestoreTarget:
                 " again, or take an empty database"
             )
 
-    def _make_roles(self) -> None:
-        """As ``db/schema/01_roles.sql`` does: a dump names roles and does not make them."""
-        with self._connection.transaction():
-            self._connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(self._owner)))
-            for role in _PARTS:
-                exists = self._connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone()
-                if exists is None:
-                    self._connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN NOBYPASSRLS").format(sql.Identifier(role)))
-            self._connection.execute("GRANT headgate_definer TO CURRENT_USER WITH INHERIT FALSE, SET TRUE")
-            # A function can be given to a role that may create in its schema only.
-            self._connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO headgate_definer")
-
     def _is_there(self, table: str) -> bool:
         return bool(self._one("SELECT to_regclass('public.' || %s) IS NOT NULL AS there", table)["there"])
 
@@ -180,6 +168,19 @@ class RestoreTarget:
         if row is None:
             raise UnavailableError("the database gave no answer")
         return row
+
+
+def make_roles(connection: psycopg.Connection[Any], owner: str) -> None:
+    """As ``db/schema/01_roles.sql`` does: a dump names roles and does not make them."""
+    with connection.transaction():
+        connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(owner)))
+        for role in _PARTS:
+            exists = connection.execute("SELECT FROM pg_roles WHERE rolname = %s", [role]).fetchone()
+            if exists is None:
+                connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN NOBYPASSRLS").format(sql.Identifier(role)))
+        connection.execute("GRANT headgate_definer TO CURRENT_USER WITH INHERIT FALSE, SET TRUE")
+        # A function can be given to a role that may create in its schema only.
+        connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO headgate_definer")
 
 
 def mark_done(org_id: str) -> tuple[LiteralString, Iterable[str]]:

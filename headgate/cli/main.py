@@ -63,6 +63,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "secrets": ("headgate.cli.secrets:secrets", "Create key files; show, prepare, rotate and retire master keys."),
     "backup": ("headgate.cli.backup:backup", "Create a backup of a running instance; verify a backup."),
     "restore": ("headgate.cli.restore:restore", "Restore a backup into an empty data directory or database."),
+    "upgrade": ("headgate.cli.upgrade:upgrade", "Move the embedded database to a new version of PostgreSQL."),
     "ca": ("headgate.cli.authority:ca", "Show, export and rotate Headgate's certificate authority."),
     "doctor": ("headgate.cli.doctor:doctor", "Diagnose the configuration and the running instance."),
     "demo": ("headgate.cli.demo:demo", "Run a demonstration that needs no internet."),

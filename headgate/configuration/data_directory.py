@@ -107,6 +107,11 @@ class DataDirectory:
         return self.root / "restoring"
 
     @property
+    def upgrading(self) -> Path:
+        """What an upgrade of the embedded database builds before it moves it here; gone when it is complete."""
+        return self.root / "upgrading"
+
+    @property
     def runtime_file(self) -> Path:
         """Where client commands find the instance (``headgate.runtime.runtime_file``)."""
         return self.root / "runtime.json"

@@ -65,6 +65,11 @@ def _refuse_unfinished(data: DataDirectory) -> None:
             f"a restore into {data.root} was interrupted: run headgate restore again with the same backup, which"
             " completes it or starts anew"
         )
+    if data.upgrading.exists():
+        raise UnavailableError(
+            f"an upgrade of the database in {data.root} was interrupted: run headgate upgrade again, which completes it"
+            " or starts anew"
+        )
 
 
 def _check_version(data: DataDirectory) -> None:

