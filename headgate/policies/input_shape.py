@@ -30,6 +30,7 @@ _CALL: Final = Members(
 )
 _A2A: Final = Members({"method": _TEXT, "task_id": _TEXT, "context_id": _TEXT, "parts": None, "urls": None})
 _JSON_RPC: Final = Members({"methods": None, "notifications": _TEXT, "batch": _TEXT})
+_PACKAGE: Final = Members({"ecosystem": _TEXT, "action": _TEXT, "name": _TEXT, "version": _TEXT})
 _SOAP: Final = Members({"version": _TEXT, "action": _TEXT, "operation": _TEXT, "namespace": _TEXT})
 _AWS: Final = Members(
     {
@@ -110,6 +111,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     "jsonrpc": _JSON_RPC,
     "llm": _LLM,
     "mcp": _MCP,
+    "package": _PACKAGE,
     "soap": _SOAP,
     "provenance": None,
     "session": None,

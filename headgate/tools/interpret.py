@@ -25,11 +25,12 @@ from headgate.protocols.draft import (
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
 from headgate.protocols.names import mcp_server_tool
+from headgate.protocols.package_npm import with_plain_scope
 from headgate.protocols.query import Pairs, parse_pairs, refuse_method_override
 from headgate.tools.generic import generic_draft, unlisted_draft
 from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
-from headgate.tools.model import Entry, Protocol
+from headgate.tools.model import Entry, HostProtocol, Protocol
 from headgate.tools.named import named_draft
 from headgate.tools.params import map_params, with_host_param
 from headgate.tools.recognised import recognised_draft, websocket_draft
@@ -43,12 +44,13 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     host = normalise_host(call.host)
     if host != call.host:
         call = replace(call, host=host)
-    path = normalise_path(call.path)
+    host_index = catalogue.for_host(host)
+    is_npm = host_index is not None and host_index.catalogue.protocol is HostProtocol.NPM
+    path = normalise_path(with_plain_scope(call.path) if is_npm else call.path)
     query = parse_pairs(call.query, field="query")
     if query:
         refuse_method_override((name for name, _ in query), field="query")
     headers = read_headers(call.headers)
-    host_index = catalogue.for_host(host)
     if host_index is None:
         return _uncovered(call, path, query, headers)
     return _covered(call, path, query, headers, host_index)

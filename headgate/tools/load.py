@@ -16,6 +16,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.names import fits
+from headgate.protocols.package import Ecosystem
 from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.load_graphql import GRAPHQL_METHODS, read_graphql_root
 from headgate.tools.load_sending import read_sending
@@ -34,6 +35,7 @@ from headgate.tools.model import (
 )
 from headgate.tools.recognised import RECOGNISED_TOOLS
 
+_ROOT: Final = re.compile(r"/|(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
 _METHOD: Final = re.compile(r"[A-Z]+")
 _LITERAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%-]+")
@@ -79,7 +81,7 @@ def _catalogue(where: str, text: str) -> Catalogue:
     document = parse_document(text, where=where)
     document.only(
         *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
-        *("success", "entries", "protocol"),
+        *("success", "entries", "protocol", "roots"),
     )
     tool = _name(document, "tool")
     if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
@@ -107,6 +109,7 @@ def _catalogue(where: str, text: str) -> Catalogue:
         ),
         host_param=host_param,
         protocol=_host_protocol(document),
+        roots=_roots(document),
     )
 
 
@@ -116,6 +119,16 @@ def _host_protocol(document: Section) -> HostProtocol | None:
     if document.members.get("entries"):
         raise document.fail("entries", "a catalogue with a protocol has no entries: the protocol names the operations")
     return HostProtocol(_choice(document, "protocol", tuple(HostProtocol), None))
+
+
+def _roots(document: Section) -> Sequence[str]:
+    roots = document.strings("roots")
+    if roots and document.members.get("protocol") not in tuple(Ecosystem):
+        raise document.fail("roots", f"is for the protocols {', '.join(Ecosystem)}")
+    for root in roots:
+        if _ROOT.fullmatch(root) is None:
+            raise document.fail("roots", f"{root!r} is not a path that begins with /")
+    return roots or ("/",)
 
 
 def _entry(

@@ -44,7 +44,12 @@ class HostProtocol(StrEnum):
 
     A2A = "a2a"
     AWS = "aws"
+    CARGO = "cargo"
+    GO = "go"
     JSON_RPC = "jsonrpc"
+    MAVEN = "maven"
+    NPM = "npm"
+    PYPI = "pypi"
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +184,8 @@ class Catalogue:
     entries: Sequence[Entry]
     host_param: str | None = None
     protocol: HostProtocol | None = None
+    roots: Sequence[str] = ("/",)
+    """Under which paths the package indexes of ``protocol`` lie."""
 
     def name_before(self, host: str) -> str | None:
         """What stands for ``*`` in the listed name that covers ``host``; None: it is listed itself."""

@@ -1,12 +1,18 @@
 """Calls to hosts of which a catalogue says as a whole what they speak (``protocol`` of the catalogue)."""
 
-from headgate.protocols import a2a, aws, json_rpc
+from typing import Final
+
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.protocols import a2a, aws, json_rpc, packages
 from headgate.protocols.body import Body, BodyKind
-from headgate.protocols.draft import ActionDraft, Effect, ReadCall
+from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.headers import Headers
-from headgate.tools.generic import unlisted_draft
+from headgate.protocols.package import PACKAGE, Ecosystem, PackageRequest
+from headgate.tools.generic import call_params, unlisted_draft
 from headgate.tools.model import Catalogue, HostProtocol
 from headgate.tools.recognised import a2a_draft, aws_draft, rpc_draft
+
+_ECOSYSTEMS: Final = {one.value: one for one in Ecosystem}
 
 
 def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft:
@@ -24,7 +30,25 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
         draft = _rpc_draft(catalogue, read_call, headers, body)
         if draft is not None:
             return draft
+    ecosystem = _ECOSYSTEMS.get(catalogue.protocol or "")
+    if ecosystem is not None:
+        package = packages.recognise(ecosystem, read_call, headers, body, roots=catalogue.roots)
+        if package is not None:
+            return _package_draft(catalogue.tool, read_call, body, package)
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=False)
+
+
+def _package_draft(tool: str, read_call: ReadCall, body: Body, package: PackageRequest) -> ActionDraft:
+    """The package stands among the params, too: people decide by it, and grants cover it."""
+    return make_draft(
+        tool=tool,
+        operation=package.operation,
+        params={**call_params(read_call, body), **package.facts},
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=package.effect,
+        facts=ProtocolFacts(PACKAGE, canonical_bytes(package.facts)),
+    )
 
 
 def _rpc_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
