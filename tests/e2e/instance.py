@@ -114,7 +114,9 @@ class Instance:
     def environment_of(self, part: str) -> dict[str, str]:
         """With what the supervisor started this part, to start one more of it."""
         entries = Path(f"/proc/{self.pids(part)[0]}/environ").read_bytes().split(b"\0")
-        return dict(entry.decode().split("=", 1) for entry in entries if b"=" in entry)
+        found = dict(entry.decode().split("=", 1) for entry in entries if b"=" in entry)
+        found.pop("HEADGATE_WAITS_TO_BEGIN", None)  # what is started from it has no parent that says so
+        return found
 
     def stop(self) -> int:
         if self._process.poll() is None:
