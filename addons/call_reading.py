@@ -6,6 +6,7 @@ thread, one at a time, in turns that are fair between organizations and agents.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -32,6 +33,8 @@ KEPT_BODY_BYTES_MAX: Final = 4 << 10
 INLINE_BODY_BYTES_MAX: Final = 64 << 10
 INLINE_VALUES_MAX: Final = 2_000
 """Half a millisecond."""
+_CODINGS: Final = frozenset({b"content-encoding", b"grpc-encoding", b"connect-content-encoding"})
+_FIELDS: Final = re.compile(rb"application/(?:grpc|connect|proto)", re.IGNORECASE)
 VALUE_BYTES: Final = 96
 """Of memory, for a value in params: a list in a list takes as much, a text or a number less."""
 
@@ -139,6 +142,7 @@ class CallReading:
             and (
                 len(body) > INLINE_BODY_BYTES_MAX
                 or is_coded(call)
+                or (len(body) > INLINE_VALUES_MAX and has_fields(call))
                 or self._reader.slowness.expects(self._agent_id)
                 or (len(body) > INLINE_VALUES_MAX and body.count(b",") > INLINE_VALUES_MAX)
             )
@@ -181,7 +185,12 @@ class CallReading:
 
 
 def is_coded(call: HttpCall) -> bool:
-    return any(name.lower() == b"content-encoding" for name, _ in call.headers)
+    return any(name.lower() in _CODINGS for name, _ in call.headers)
+
+
+def has_fields(call: HttpCall) -> bool:
+    """Of Protocol Buffers, two bytes each at the least."""
+    return any(name.lower() == b"content-type" and _FIELDS.match(value) is not None for name, value in call.headers)
 
 
 def weight_of(candidate: Candidate) -> int:

@@ -15,7 +15,8 @@ from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, 
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
 from headgate.protocols.content_type import read_content_type
-from headgate.protocols.draft import ActionDraft
+from headgate.protocols.draft import ActionDraft, ProtocolFacts
+from headgate.protocols.grpc import GRPC_TOOL, MESSAGES
 from headgate.protocols.headers import header_lists
 from headgate.protocols.http_call import HttpCall
 from headgate.protocols.multipart import split_pieces
@@ -42,6 +43,8 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
     if not draft.params.keys() >= _GENERIC_MEMBERS:  # those of a generic call are the call itself, said once above
         value["params"] = draft.params
     call = draft.read_call.call
+    if draft.facts is not None and MESSAGES in draft.params and draft.facts.member == GRPC_TOOL:
+        return _messages(draft, draft.facts, value, _sent(call))
     headers, sent = http["headers"], _sent(call)
     try:
         decoded = _decoded(call, _field(headers, "content-encoding"))
@@ -55,6 +58,14 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
         if body is not None:
             value["body"] = body
     return JudgedContent(value, sent=sent, attachments=tuple(attachments))
+
+
+def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:
+    """Of gRPC: the body is what its messages are. Bytes in them are attachments."""
+    value[MESSAGES] = draft.params[MESSAGES]
+    attachments = tuple(Attachment(place, data) for place, data in facts.opaque)
+    unscannable = None if facts.unread is None else f"the call's messages cannot be read: {facts.unread}"
+    return JudgedContent(value, sent=sent, attachments=attachments, unscannable=unscannable)
 
 
 def _sent(call: HttpCall) -> dict[str, list[str]]:

@@ -56,6 +56,9 @@ _GIT: Final = Members(
         "bytes": _TEXT,
     }
 )
+_GRPC: Final = Members(
+    {"form": _TEXT, "service": _TEXT, "method": _TEXT, "fields": _TEXT, "messages": _TEXT, "unread": _TEXT}
+)
 _LLM: Final = Members(
     {
         "provider": _TEXT,
@@ -108,6 +111,7 @@ _ACTION: Final[dict[str, Members | None]] = {
     "aws": _AWS,
     "dns": _DNS,
     "git": _GIT,
+    "grpc": _GRPC,
     "jsonrpc": _JSON_RPC,
     "llm": _LLM,
     "mcp": _MCP,

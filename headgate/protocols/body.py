@@ -31,6 +31,8 @@ _TEXT: Final = frozenset(
     {"application/xml", "application/yaml", "application/x-yaml", "application/graphql", "application/x-ndjson"}
     | {"application/javascript", "application/sql"}
 )
+FRAMED: Final = ("application/grpc", "application/connect+")
+"""Messages in frames (``headgate.protocols.grpc``), ``application/grpc+json`` too."""
 _JSON_START: Final = (b"{", b"[")
 _JSON_SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -93,7 +95,7 @@ def read_body(
     if unread is not None or reading is BodyReading.RAW:
         return _unread(body, content_type, digest, reading, unread)
     media_type = labelled.media_type
-    is_json = media_type in _JSON or media_type.endswith("+json")
+    is_json = media_type in _JSON or (media_type.endswith("+json") and not media_type.startswith(FRAMED))
     if reading is BodyReading.JSON and decoded.isspace():
         return Body(BodyKind.NONE, None, (), len(body), digest)
     if is_json or reading is BodyReading.JSON:

@@ -74,15 +74,22 @@ def below_400(status: int) -> bool:
     return status < 400
 
 
+type OpaquePart = tuple[tuple[str | int, ...], bytes]
+"""Bytes in ``params`` of which only a digest is shown, with their place."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProtocolFacts:
     """What a protocol that rides on HTTP says of a call: a member of the policies' input, and its value in canonical
     JSON. The bytes of the call determine it, so the digest does not name it. ``model``: the language model that is
-    asked."""
+    asked. ``opaque``, ``unread``: of a protocol whose messages are read into ``params.messages``, what is for detectors
+    to open, and why the rest is not read."""
 
     member: str
     shown: bytes
     model: ModelCall | None = None
+    opaque: tuple[OpaquePart, ...] = ()
+    unread: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

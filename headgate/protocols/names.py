@@ -9,7 +9,7 @@ import re
 from typing import Final
 
 NAME_LENGTH_MAX: Final = 64
-CALL_TOOLS: Final = frozenset({"a2a", "aws", "dns", "git", "http", "jsonrpc", "llm", "soap", "websocket"})
+CALL_TOOLS: Final = frozenset({"a2a", "aws", "dns", "git", "grpc", "http", "jsonrpc", "llm", "soap", "websocket"})
 """Tools of calls that no catalogue lists, whose address tells a person more than the name of tool and operation."""
 _FITS: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

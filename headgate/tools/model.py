@@ -46,6 +46,7 @@ class HostProtocol(StrEnum):
     AWS = "aws"
     CARGO = "cargo"
     GO = "go"
+    GRPC = "grpc"
     JSON_RPC = "jsonrpc"
     MAVEN = "maven"
     NPM = "npm"

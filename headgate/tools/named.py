@@ -3,14 +3,14 @@
 from typing import Final
 
 from headgate.kernel.canonical_json import canonical_bytes
-from headgate.protocols import a2a, aws, json_rpc, packages
+from headgate.protocols import a2a, aws, grpc, json_rpc, packages
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.headers import Headers
 from headgate.protocols.package import PACKAGE, Ecosystem, PackageRequest
 from headgate.tools.generic import call_params, unlisted_draft
 from headgate.tools.model import Catalogue, HostProtocol
-from headgate.tools.recognised import a2a_draft, aws_draft, rpc_draft
+from headgate.tools.recognised import a2a_draft, aws_draft, grpc_draft, rpc_draft
 
 _ECOSYSTEMS: Final = {one.value: one for one in Ecosystem}
 
@@ -35,6 +35,10 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
         package = packages.recognise(ecosystem, read_call, headers, body, roots=catalogue.roots)
         if package is not None:
             return _package_draft(catalogue.tool, read_call, body, package)
+    if catalogue.protocol is HostProtocol.GRPC:
+        called = grpc.recognise(read_call, headers, body, is_grpc_host=True)
+        if called is not None:
+            return grpc_draft(catalogue.tool, read_call, body, called)
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=False)
 
 

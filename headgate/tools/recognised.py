@@ -1,7 +1,7 @@
 """Protocols that ride on plain HTTP requests, at hosts that no catalogue covers.
 
 ``params`` stay those of the generic call, so that what a policy reads of the body is where it was; what the protocol
-means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``input.aws``,
+means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``input.aws``, ``input.grpc``,
 ``input.jsonrpc``, ``input.a2a``, ``input.soap``).
 """
 
@@ -9,12 +9,13 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols import a2a, aws, dns, git, json_rpc, llm, soap
+from headgate.protocols import a2a, aws, dns, git, grpc, json_rpc, llm, soap
 from headgate.protocols.a2a import A2A_TOOL, A2aCall
 from headgate.protocols.aws import AWS_TOOL, AwsRequest
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.git import GIT_TOOL
+from headgate.protocols.grpc import GRPC_TOOL, MESSAGES, GrpcRequest
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import JSON_RPC_TOOL
 from headgate.protocols.soap import SOAP_TOOL
@@ -25,7 +26,7 @@ LLM_TOOL: Final = "llm"
 DNS_TOOL: Final = "dns"
 DNS_QUERY: Final = "query"
 RECOGNISED_TOOLS: Final = frozenset(
-    {A2A_TOOL, AWS_TOOL, DNS_TOOL, GIT_TOOL, JSON_RPC_TOOL, LLM_TOOL, SOAP_TOOL, WEBSOCKET_TOOL}
+    {A2A_TOOL, AWS_TOOL, DNS_TOOL, GIT_TOOL, GRPC_TOOL, JSON_RPC_TOOL, LLM_TOOL, SOAP_TOOL, WEBSOCKET_TOOL}
 )
 """Names that no catalogue may take."""
 
@@ -35,7 +36,8 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     query = dns.recognise(read_call, headers)
     request = git.recognise(read_call, headers, body)
     signed = aws.recognise(read_call, headers, body)
-    found = {"as a DNS query": query, "as one of Git's": request, "as one of AWS": signed}
+    remote = None if body.kind is BodyKind.JSON else grpc.recognise(read_call, headers, body)
+    found = {"as a DNS query": query, "as one of Git's": request, "as one of AWS": signed, "as one of gRPC": remote}
     meanings = [meaning for meaning, one in found.items() if one is not None]
     if len(meanings) > 1:
         raise AmbiguousRequestError(
@@ -48,13 +50,15 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
         return _dns_draft(read_call, headers, body, query)
     if request is not None:
         return _git_draft(read_call, body, request)
+    if remote is not None:
+        return grpc_draft(GRPC_TOOL, read_call, body, remote)
     card = a2a.recognise_card(read_call.call.method, read_call.path)
     if card is not None:
         return a2a_draft(A2A_TOOL, read_call, body, card, effect=Effect.READ)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:
         is_labelled = headers.content_type is not None and not body.type_mismatch
         completion = _llm_draft(read_call, headers, body) if is_labelled else None
-        return completion or _rpc_draft(read_call, headers, body)
+        return completion or _rpc_draft(read_call, headers, body) or _connect_draft(read_call, headers, body)
     called = soap.recognise(read_call.call.method, headers, body)
     return None if called is None else _draft(SOAP_TOOL, called.operation, read_call, body, Effect.WRITE, called.facts)
 
@@ -111,6 +115,12 @@ def aws_draft(tool: str, read_call: ReadCall, body: Body, request: AwsRequest) -
     )
 
 
+def _connect_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    """After all others: the header that tells a unary call of Connect in JSON is one that other servers ignore."""
+    request = grpc.recognise(read_call, headers, body)
+    return None if request is None else grpc_draft(GRPC_TOOL, read_call, body, request)
+
+
 def _rpc_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
     """Nobody has said what is there, so even a question may be anything: a write."""
     request = json_rpc.recognise(body.value)
@@ -149,6 +159,26 @@ def _draft(
         read_call=read_call,
         effect=effect,
         facts=ProtocolFacts(member or tool, canonical_bytes(facts)),
+    )
+
+
+def grpc_draft(tool: str, read_call: ReadCall, body: Body, request: GrpcRequest) -> ActionDraft:
+    """The messages stand among the params only: they may be long."""
+    params = call_params(read_call, body)
+    if request.messages is not None:
+        params[MESSAGES] = request.messages
+    shown = params.get("body")
+    if request.unread is not None and body.kind is BodyKind.OPAQUE and isinstance(shown, dict):
+        params["body"] = {**shown, "unread": request.unread}
+    facts = ProtocolFacts(GRPC_TOOL, canonical_bytes(request.facts), opaque=request.opaque, unread=request.unread)
+    return make_draft(
+        tool=tool,
+        operation=request.operation,
+        params=params,
+        source=Source.PROXY,
+        read_call=read_call,
+        effect=Effect.WRITE,
+        facts=facts,
     )
 
 

@@ -25,6 +25,21 @@ require_approval contains "a person decides" if startswith(input.http.path, "/te
 
 approval := {"hold_seconds": 0}
 """
+BY_MESSAGE = """package e2e.grpc
+
+allow if {{
+	input.grpc.service == "tests.Echo"
+	input.grpc.unread == null
+}}
+
+deny contains "unread" if input.grpc.unread != null
+
+deny contains "not this" if {{
+	some message in input.params.messages
+	some field in message["1"]
+	field.text == "{text}"
+}}
+"""
 CLIENT = """
 import sys
 
@@ -110,6 +125,18 @@ def test_a_denied_call_says_why(administrator: Administrator, said, server: tupl
     assert "never this" in told
     assert "type.googleapis.com/google.rpc.ErrorInfo" in told
     assert "/tests.Echo/Denied" not in server[1].calls
+
+
+def test_a_policy_reads_the_message(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:
+    """``0a 06`` begins field 1, a text of six bytes."""
+    denies = BY_MESSAGE.format(text="secret")
+    with administrator.policy(denies, priority=1):
+        assert said("Read", "\n\x06public").endswith("public")
+        assert said("Read", "\n\x06secret").startswith("PERMISSION_DENIED")
+        assert said("Read", "no message").startswith("PERMISSION_DENIED")
+    assert server[1].calls.count("/tests.Echo/Read") == 1
+    [*_, action] = administrator.actions_of("/tests.Echo/Read")
+    assert action["tool"] == "grpc"
 
 
 def test_a_held_call_and_its_retry_ask_once(administrator: Administrator, said, server: tuple[str, _Echo]) -> None:

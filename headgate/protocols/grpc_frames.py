@@ -1,0 +1,87 @@
+"""The messages in a body of gRPC, gRPC-Web or Connect, out of their frames and compression.
+
+"gRPC over HTTP/2" and "gRPC-Web" (the protocol documents of grpc/grpc): a byte of flags, four of length,
+the message. "Connect Protocol Reference": the same for streams; a unary call is its message. Read is what servers read
+alike: a frame that is marked as compressed without a coding fails at servers, and is not read.
+"""
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+from headgate.protocols import content_coding
+from headgate.protocols.protobuf_wire import Unread, UnreadableError
+
+MESSAGES_MAX: Final = 1_000
+"""Of one call; a call with more is read up to there."""
+MESSAGE_BYTES_MAX: Final = 4 << 20
+"""Of all messages of one call, decompressed: what servers take for one message by default."""
+_HEAD_BYTES: Final = 5
+_COMPRESSED: Final = 1
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
+
+
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """``messages``: as far as they are read; ``unread``: why the rest is not."""
+
+    messages: tuple[bytes, ...]
+    unread: Unread | None
+
+
+def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> Framed:
+    """``coding``: the value of ``grpc-encoding`` or ``connect-content-encoding``."""
+    messages: list[bytes] = []
+    try:
+        left = MESSAGE_BYTES_MAX
+        for flags, data in _frames(_from_base64(body) if is_base64 else body):
+            if len(messages) == MESSAGES_MAX:
+                raise UnreadableError(Unread.TOO_MANY)
+            if flags & ~_COMPRESSED:
+                raise UnreadableError(Unread.FLAGS)
+            message = decompress(data, coding, max_bytes=left) if flags else data
+            left -= len(message)
+            if left < 0:
+                raise UnreadableError(Unread.TOO_LARGE)
+            messages.append(message)
+    except UnreadableError as error:
+        return Framed(tuple(messages), error.reason)
+    return Framed(tuple(messages), None)
+
+
+def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
+    """Raises UnreadableError. Names of codings are case-sensitive here, and ``identity`` compresses nothing."""
+    if coding is None or coding in ("", "identity") or not content_coding.is_readable(coding):
+        raise UnreadableError(Unread.COMPRESSION)
+    try:
+        most = content_coding.decoded_bytes_max(len(data), max_bytes)
+        return content_coding.decode(data, coding, max_bytes=most)
+    except PayloadTooLargeError as error:
+        raise UnreadableError(Unread.TOO_LARGE) from error
+    except AmbiguousRequestError as error:
+        raise UnreadableError(Unread.COMPRESSION) from error
+
+
+def _frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at < len(data):
+        start = at + _HEAD_BYTES
+        end = start + int.from_bytes(data[at + 1 : start], "big")
+        if start > len(data) or end > len(data):
+            raise UnreadableError(Unread.TRUNCATED)
+        yield data[at], data[start:end]
+        at = end
+
+
+def _from_base64(text: bytes) -> bytes:
+    """One text, padded. What is padded in the middle some servers read to the first padding only."""
+    if _BASE64.fullmatch(text) is None:
+        raise UnreadableError(Unread.BASE64)
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error as error:
+        raise UnreadableError(Unread.BASE64) from error
