@@ -86,7 +86,11 @@ def _at_named_host(
     scope = Scope(_S3, None) if scope is None else scope
     if scope.service == _S3:
         return _of_s3(read_call, headers, body, form, scope, bucket=named.bucket, folds_slashes=True)
-    return _of_service(read_call, headers, body, form, scope, wires_of(scope.service))
+    wires = wires_of(scope.service)
+    if read_call.path != "/" and not _names_operation(read_call, headers, form):
+        # A server may not look at the service in the signature, and act on the object that the path names.
+        raise _ambiguous(f"the signature is for {scope.service}, and the address is one of S3")
+    return _of_service(read_call, headers, body, form, scope, wires)
 
 
 def _require_agreement(host: AwsHost, scope: Scope) -> None:
@@ -136,7 +140,8 @@ def _of_service(
         raise _ambiguous(f"it names an operation in several ways: {', '.join(sorted(named))}")
     operation = None
     for wire in named:
-        if wire in wires:
+        # In a body of another kind a server may find another name.
+        if wire in wires and body.kind in _KINDS[wire]:
             operation = _READERS[wire](read_call, headers, fields)
     return _request(scope, operation, read_call.call.method)
 
@@ -184,6 +189,15 @@ def _cbor_operation(read_call: ReadCall, headers: Headers, fields: Pairs) -> str
 
 _READERS: Final = MappingProxyType(
     {Wire.JSON: _json_operation, Wire.QUERY: _query_operation, Wire.CBOR: _cbor_operation}
+)
+
+
+_KINDS: Final = MappingProxyType(
+    {
+        Wire.JSON: frozenset({BodyKind.NONE, BodyKind.JSON}),
+        Wire.QUERY: frozenset({BodyKind.NONE, BodyKind.FORM}),
+        Wire.CBOR: frozenset({BodyKind.NONE, BodyKind.OPAQUE}),
+    }
 )
 
 

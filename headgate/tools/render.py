@@ -12,8 +12,11 @@ from urllib.parse import quote, urlencode
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import ValidationError
+from headgate.protocols.a2a import A2A_TOOL, CARD_OPERATION
 from headgate.protocols.body import BodyReading
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.json_rpc import JSON_RPC_TOOL
+from headgate.protocols.soap import SOAP_TOOL
 from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.match import CatalogueIndex
 from headgate.tools.model import Content, Entry, SegmentKind, Sending
@@ -40,8 +43,8 @@ def render(tool: str, operation: str, params: JsonObject, catalogue: CatalogueIn
     """Unrendered where Headgate has no call for it: the agent carries it out itself. Raises ValidationError, whose
     details name the param, where it has one but a value is missing or cannot be sent."""
     entries = catalogue.tools.get(tool)
-    if tool == LLM_TOOL or (tool, operation) == (DNS_TOOL, DNS_QUERY):
-        call = render_http("post" if tool == LLM_TOOL else "get", params)
+    if (method := _method_of(tool, operation)) is not None:
+        call = render_http(method, params)
         return call if isinstance(call, Unrendered) else Rendered(call, None)
     if tool == GENERIC_TOOL or (entries is not None and operation.startswith(_UNLISTED)):
         call = render_http(operation.removeprefix(_UNLISTED), params)
@@ -54,6 +57,13 @@ def render(tool: str, operation: str, params: JsonObject, catalogue: CatalogueIn
     if entry.reading is BodyReading.RAW:
         return Unrendered(f"{operation} takes an upload, which params do not hold")
     return _render_entry(entry, params, catalogue)
+
+
+def _method_of(tool: str, operation: str) -> str | None:
+    """Of a call that is recognised by its address and body, whatever its method is called."""
+    if tool in (A2A_TOOL, JSON_RPC_TOOL, LLM_TOOL, SOAP_TOOL):
+        return "get" if operation == CARD_OPERATION else "post"
+    return "get" if (tool, operation) == (DNS_TOOL, DNS_QUERY) else None
 
 
 def _render_entry(entry: Entry, params: JsonObject, catalogue: CatalogueIndex) -> Rendered:

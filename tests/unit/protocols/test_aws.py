@@ -206,6 +206,20 @@ def test_what_can_be_read_in_two_ways_is_refused(method: str, url: str, changes:
         ("POST", "https://email.eu-central-1.amazonaws.com/v2/email?Action=ListIdentities", {"service": "ses"}),
         ("GET", f"https://{S3_HOST}/box/a?unheard-of", {}),
         ("PUT", f"https://{S3_HOST}/box/a?partNumber=1", {}),
+        (
+            "POST",
+            "https://sqs.eu-central-1.amazonaws.com/?Action=ListQueues",
+            {"service": "sqs", "headers": {"Content-Type": "text/plain"}, "body": b"Action=PurgeQueue"},
+        ),
+        (
+            "POST",
+            "https://sqs.eu-central-1.amazonaws.com/",
+            {
+                "service": "sqs",
+                "headers": {"Content-Type": "text/plain", "x-amz-target": "AmazonSQS.ListQueues"},
+                "body": b"Action=PurgeQueue",
+            },
+        ),
         # Anybody's own API or machine, below AWS's domains.
         (
             "POST",
@@ -294,6 +308,8 @@ def test_a_named_host_is_read_signed_or_not(catalogue: CatalogueIndex) -> None:
     assert (table.operation, table.effect) == ("dynamodb_get_item", Effect.READ)
     with pytest.raises(AmbiguousRequestError):
         read("GET", "https://store.example/box/a//b", catalogue=catalogue)
+    with pytest.raises(AmbiguousRequestError, match="is for iam, and the address is one of S3"):
+        read("GET", "https://store.example/payroll/a", service="iam", catalogue=catalogue)
 
 
 def test_the_table_of_services_is_the_sdks() -> None:

@@ -144,3 +144,25 @@ def test_an_explicit_dns_query_is_the_same_call() -> None:
     assert draft.facts == _lookup().facts
     with pytest.raises(ValidationError, match=r"dns\.query, not http\.get"):
         explicit_draft("http", "get", params, catalogue, context=b"{}", delegation=b"{}")
+
+
+@pytest.mark.parametrize(
+    ("tool", "operation", "params"),
+    [
+        ("jsonrpc", "eth_call", {"body": {"jsonrpc": "2.0", "id": 1, "method": "eth_call"}}),
+        ("a2a", "a2a_tasks_get", {"body": {"jsonrpc": "2.0", "id": 1, "method": "tasks/get"}}),
+    ],
+)
+def test_an_explicit_procedure_call_is_the_same_call(tool: str, operation: str, params: dict[str, object]) -> None:
+    catalogue, sent = CatalogueIndex([]), {"url": "https://partner.example/rpc", **params}
+    draft = explicit_draft(tool, operation, sent, catalogue, context=b"{}", delegation=b"{}")  # type: ignore[arg-type] # JSON
+    assert draft.call is not None
+    assert (draft.tool, draft.operation, draft.call.host) == (tool, operation, "partner.example")
+
+
+def test_an_explicit_request_for_a_card() -> None:
+    params = {"url": "https://partner.example/.well-known/agent-card.json"}
+    catalogue = CatalogueIndex([])
+    draft = explicit_draft("a2a", "a2a_agent_card", params, catalogue, context=b"{}", delegation=b"{}")  # type: ignore[arg-type] # JSON
+    assert draft.call is not None
+    assert (draft.call.method, draft.effect) == ("GET", Effect.READ)
