@@ -7,7 +7,7 @@ from typing import Final
 from admin_api.approvals.voter import voter_of
 from admin_api.principal import Principal
 from headgate.approvals.approver import approver_of_now
-from headgate.approvals.list_store import ApprovalFilter
+from headgate.approvals.list_store import ApprovalFilter, Awaited
 from headgate.approvals.model import ApprovalStatus
 from headgate.db.database import Connection
 from headgate.kernel.errors import ValidationError
@@ -37,15 +37,21 @@ async def wanted_approvals(
     held: bool,
     sort: Sort,
     assignee: str | None,
+    for_me: bool,
     created_from: datetime | None,
     created_to: datetime | None,
 ) -> ApprovalFilter:
     """Raises ValidationError."""
-    of_open = {"host": host is not None, "held": held, "sort": sort is not Sort.NEWEST}
+    of_open = {"host": host is not None, "held": held, "sort": sort is not Sort.NEWEST, "for_me": for_me}
     if status is not ApprovalStatus.PENDING and (field := next((one for one, given in of_open.items() if given), None)):
         raise ValidationError(
             f"{field}: for open requests only. Add status=pending.",
             details={"field": field, "reason": "only with status=pending"},
+        )
+    if for_me and assignee is not None:
+        raise ValidationError(
+            "for_me and assignee exclude each other. Send one of them.",
+            details={"field": "for_me", "reason": "not with assignee"},
         )
     return ApprovalFilter(
         status=status,
@@ -57,6 +63,7 @@ async def wanted_approvals(
         is_held=held,
         oldest_first=sort is Sort.OLDEST,
         assigned_to=await _names(connection, principal, now, _storable("assignee", assignee)),
+        waits_for=await _awaited(connection, principal, now) if for_me else None,
         created_from=created_from,
         created_to=created_to,
     )
@@ -70,13 +77,19 @@ async def _names(
         return None
     if assignee != _ME:
         return frozenset({assignee.casefold()})
+    return (await _awaited(connection, principal, now)).names
+
+
+async def _awaited(connection: Connection, principal: Principal, now: datetime) -> Awaited:
+    """The caller, with the names of those who are away and have named the caller. Raises ValidationError."""
     if principal.user_id is None:
         raise ValidationError(
             "This key belongs to no user, so it has no approvals of its own.",
             details={"field": "assignee", "reason": "not a user's key"},
         )
     voter = await approver_of_now(connection, principal.org_id, voter_of(principal), now)
-    return voter.named.names.union(*(absent.names for absent in voter.stands_in_for))
+    names = voter.named.names.union(*(absent.names for absent in voter.stands_in_for))
+    return Awaited(names, frozenset({principal.user_id, *voter.also}))
 
 
 def _storable(field: str, text: str | None) -> str | None:

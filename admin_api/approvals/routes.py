@@ -77,6 +77,13 @@ async def list_all(
     assignee: Annotated[
         str | None, Query(max_length=320, description="me, a user id, an email address, group:name")
     ] = None,
+    for_me: Annotated[
+        bool,
+        Query(
+            description="Only requests that wait for the caller: assigned to them or to nobody, and not voted on by"
+            " them. Only with status=pending."
+        ),
+    ] = False,
     start_date: Annotated[InstantText | None, Query()] = None,
     end_date: Annotated[InstantText | None, Query()] = None,
 ) -> Page[ListedApprovalAnswer, CursorPagination] | Page[CamelApprovalAnswer, CamelPagination]:
@@ -98,6 +105,7 @@ async def list_all(
             held=held,
             sort=sort,
             assignee=assignee,
+            for_me=for_me,
             created_from=created_from,
             created_to=created_to,
         )

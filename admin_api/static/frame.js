@@ -17,7 +17,7 @@ function count({ waiting, icon }) {
   document.title = prefix(waiting) + title;
   document.querySelector("link[rel=icon]").href = icon;
   badge.textContent = waiting;
-  document.getElementById("waiting-words").textContent = waiting ? `, ${waiting} open` : "";
+  document.getElementById("waiting-words").textContent = waiting ? `, ${waiting} waiting` : "";
 }
 
 function take(page) {

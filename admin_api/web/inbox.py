@@ -20,7 +20,7 @@ from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import Changes, approval_context
 from admin_api.web.grant_form import GrantDraft
 from admin_api.web.page_route import PageRoute
-from admin_api.web.shell import shell_page
+from admin_api.web.shell import open_requests, shell_page
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.errors import HeadgateError
@@ -42,10 +42,11 @@ type _Cursor = Annotated[ApprovalId | None, Query()]
 
 @dataclass(frozen=True, slots=True)
 class InboxFilter:
-    """Which requests are listed, as the address has it. ``host`` and ``sort`` are of open requests only. ``risk_from``:
-    where a list in the order of risk goes on behind ``cursor``."""
+    """Which requests are listed, as the address has it. ``view`` None: those that wait for the person, or all open
+    ones if the person cannot decide. ``host`` and ``sort`` are of open requests only. ``risk_from``: where a list in
+    the order of risk goes on behind ``cursor``."""
 
-    view: View = "open"
+    view: View | None = None
     sort: Order = "newest"
     agent: str | None = None
     tool: str | None = None
@@ -58,20 +59,19 @@ class InboxFilter:
     @property
     def query(self) -> dict[str, str]:
         """Without the cursor: it is another page's."""
-        view = None if self.view == "open" else self.view
-        found = {"view": view, "agent": self.agent, "tool": self.tool, "host": self.host, "group": self.group}
+        found = {"view": self.view, "agent": self.agent, "tool": self.tool, "host": self.host, "group": self.group}
         found["risk"] = self.risk and self.risk.value
         found["sort"] = None if self.sort == "newest" else self.sort
         return {name: value for name, value in found.items() if value}
 
     @property
     def suffix(self) -> str:
-        """The query with its question mark, for an address. Empty: the list of all open requests."""
+        """The query with its question mark, for an address. Empty: the list that the inbox shows first."""
         return f"?{urlencode(self.query)}" if self.query else ""
 
 
 def _filter(
-    view: View = "open",
+    view: View | None = None,
     sort: Order = "newest",
     agent: AgentId | None = None,
     tool: _Text = None,
@@ -113,6 +113,9 @@ async def inbox_page(
 ) -> Response:
     """``error``: why a form was refused; ``typed``: what it held; ``grant``: the grant form as it was sent;
     ``changes``: an edit to compare with the request."""
+    filters = wanted.query
+    # A group's requests are those of its members: only the list of all has them.
+    wanted = replace(wanted, view=wanted.view or ("open" if wanted.group else default_view(api)))
     waits = await _waiting(api, wanted)
     others, more = await _others(api, wanted, {one.id for one in waits})
     listed = [*waits, *others]
@@ -121,9 +124,14 @@ async def inbox_page(
     agents = known | {one.agent_id: one.agent_name or one.agent_id for one in listed}
     context: dict[str, object] = {
         "view": wanted.view,
-        "groups": _groups(wanted.view, waits, others),
+        "default_view": default_view(api),
+        "counts": {
+            "mine": await open_requests(api, for_me=True),
+            "open": await open_requests(api, for_me=False),
+        },
+        "groups": _groups(wanted.view or "", waits, others),
         "order": [one.id for one in listed],
-        "filters": wanted.query,
+        "filters": filters,
         "agents": sorted(agents.items(), key=itemgetter(1)),
         "approver_groups": await _approver_groups(api),
         "more": more,
@@ -140,9 +148,13 @@ async def _approver_groups(api: Api) -> Sequence[str]:
     return [one.name for one in (await api.call(list_groups, page, api.principal, api.dependencies)).data]
 
 
+def default_view(api: Api) -> View:
+    return "mine" if api.may(Scope.APPROVALS_WRITE) else "open"
+
+
 def _assignee(wanted: InboxFilter) -> str | None:
     if wanted.view == "mine":
-        return "me"
+        return None
     return None if wanted.group is None else f"{GROUP_PREFIX}{wanted.group}"
 
 
@@ -209,13 +221,14 @@ async def _page(
         held=held,
         sort=Sort.OLDEST if wanted.sort == "oldest" else Sort.NEWEST,
         assignee=_assignee(wanted),
+        for_me=wanted.view == "mine" and status is ApprovalStatus.PENDING,
     )
     found = [one for one in page.data if not isinstance(one, CamelApprovalAnswer)]
     return found, getattr(page.pagination, "next_cursor", None) is not None
 
 
 def _groups(
-    view: View, waits: Sequence[ListedApprovalAnswer], others: Sequence[ListedApprovalAnswer]
+    view: str, waits: Sequence[ListedApprovalAnswer], others: Sequence[ListedApprovalAnswer]
 ) -> list[tuple[str, Sequence[ListedApprovalAnswer]]]:
     rest = "Decided" if view == "decided" else "Open: the agent retries later"
     return [(title, items) for title, items in (("Agent is waiting", waits), (rest, others)) if items]

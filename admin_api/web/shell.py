@@ -86,7 +86,7 @@ async def shell_page(
         "initials": _initials(person),
         "places": [one for one in _PLACES if api.may(one.scope)],
         "active": active,
-        "waiting": await _waiting(api),
+        "waiting": await open_requests(api, for_me=api.may(Scope.APPROVALS_WRITE)),
         "stops": await _stops(api),
         "may_see_stops": api.may(Scope.ACTIONS_READ),
         "open_glasses": await _open_glasses(api),
@@ -105,8 +105,8 @@ async def _organization_name(api: Api) -> str:
         return (await get_organization(connection, org_id)).name
 
 
-async def _waiting(api: Api) -> str:
-    """How many approval requests are open; empty: none, or the person may not see them."""
+async def open_requests(api: Api, *, for_me: bool) -> str:
+    """How many approval requests are open, or wait for the person. Empty: none, or the person may not see them."""
     if not api.may(Scope.APPROVALS_READ):
         return ""
     found = await api.call(
@@ -115,6 +115,7 @@ async def _waiting(api: Api) -> str:
         api.principal,
         api.dependencies,
         status=ApprovalStatus.PENDING,
+        for_me=for_me,
     )
     total = found.pagination.total
     return f"{_COUNTED_AT_MOST}+" if total > _COUNTED_AT_MOST else str(total or "")

@@ -18,8 +18,26 @@ from headgate.kernel.json_beginning import BEGINNING_CHARACTERS
 _FEW_ASSIGNED: Final = 1_000
 _ASKED_TOTAL: Final = 500
 """The largest count that is exact when every candidate approval's assignees must be checked."""
+_ASSIGNED: Final = sql.SQL(
+    "EXISTS (SELECT FROM approval_assignees x WHERE x.org_id = %(org)s AND x.approval_id = p.approval_id"
+    " AND x.name = ANY (%(names)s) OFFSET 0)"
+)
+# OFFSET 0 forces one lookup per row in the list's order; a join would read all assignments first.
+_WAITS_FOR: Final = sql.SQL(
+    "({} OR NOT EXISTS (SELECT FROM approval_assignees x WHERE x.org_id = %(org)s AND x.approval_id = p.approval_id"
+    " OFFSET 0)) AND NOT EXISTS (SELECT FROM approval_votes v WHERE v.org_id = %(org)s"
+    " AND v.approval_id = p.approval_id AND v.user_id = ANY (%(voters)s) OFFSET 0)"
+).format(_ASSIGNED)
 _CLOCK_SLACK: Final = timedelta(hours=1)
 """The most that the time in an id may differ from ``created_at``: processes' clocks differ and get adjusted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """A person whose vote is awaited: their names in lower case, and the users that they are."""
+
+    names: frozenset[str]
+    user_ids: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +46,7 @@ class ApprovalFilter:
     person's names in lower case; one match suffices. The bounds of ``created_at`` are inclusive.
 
     For open approvals only, which are few and need no index of their own: ``host`` of an HTTP call, ``is_held`` (a call
-    waits now), and ``oldest_first``.
+    waits now), ``oldest_first``, and ``waits_for``: assigned to this person or to nobody, and not voted on by them.
     """
 
     status: ApprovalStatus | None = None
@@ -40,6 +58,7 @@ class ApprovalFilter:
     is_held: bool = False
     oldest_first: bool = False
     assigned_to: frozenset[str] | None = None
+    waits_for: "Awaited | None" = None
     created_from: datetime | None = None
     created_to: datetime | None = None
 
@@ -84,7 +103,7 @@ async def list_approvals(
     query, parameters = listing(org_id, wanted, limit=limit, offset=offset, cursor=cursor, each=each)
     rows = await (await connection.execute(query, parameters)).fetchall()
     source, _ = matching(org_id, wanted, sql.SQL(""), each=each)
-    most = _ASKED_TOTAL if each else EXACT_TOTAL_LIMIT
+    most = _ASKED_TOTAL if each or wanted.waits_for is not None else EXACT_TOTAL_LIMIT
     shown = Shown(len(rows), limit, offset, cursor)
     total, is_minimum = await count_list(connection, source, parameters, shown, exact=exact_total, most=most)
     approvals = [(approval_from(row), held_from(row)) for row in rows]
@@ -190,15 +209,13 @@ def _conditions(org_id: str, wanted: ApprovalFilter, *, each: bool) -> tuple[lis
             ).format()
         )
         values["host"] = wanted.host.casefold()
+    if wanted.waits_for is not None:
+        parts.append(_WAITS_FOR)
+        values["names"] = sorted(wanted.waits_for.names)
+        values["voters"] = sorted(wanted.waits_for.user_ids)
     few_wait = wanted.status in (ApprovalStatus.PENDING, ApprovalStatus.EXPIRED)
     if wanted.assigned_to is not None and (few_wait or each):
-        # OFFSET 0 forces one lookup per row in the list's order; a join would read all assignments first.
-        parts.append(
-            sql.SQL(
-                "EXISTS (SELECT FROM approval_assignees x WHERE x.org_id = %(org)s AND x.approval_id = p.approval_id"
-                " AND x.name = ANY (%(names)s) OFFSET 0)"
-            )
-        )
+        parts.append(_ASSIGNED)
         values["names"] = sorted(wanted.assigned_to)
     _created(wanted, parts, values)
     return parts, values

@@ -20,7 +20,7 @@ def _shows(page: Page, count: int, title: str) -> None:
     """On a page that nobody has touched since."""
     expect(page).to_have_title(f"({count}) {title} · Headgate" if count else f"{title} · Headgate")
     expect(page.locator("#waiting")).to_have_text(str(count or ""))
-    expect(page.locator("#waiting-words")).to_have_text(f", {count} open" if count else "")
+    expect(page.locator("#waiting-words")).to_have_text(f", {count} waiting" if count else "")
     name = "quiet" if not count else f"waiting-{count if count <= 9 else 'many'}"
     expect(page.locator("link[rel=icon]")).to_have_attribute(
         "href", re.compile(rf"/static/{name}\.[0-9a-f]{{12}}\.svg")

@@ -1604,8 +1604,8 @@ export function getAgentsMe(): Call<OwnAgentAnswer> {
 }
 
 /** Lists approval requests. `GET /v1/approvals` */
-export function listApprovals(options: { status?: string; agent_id?: string; risk_level?: string; tool?: string; policy_id?: string; host?: string; held?: boolean; sort?: string; assignee?: string; start_date?: string; end_date?: string; limit?: number; offset?: number; total?: string; cursor?: string; pageSize?: number } = {}): Call<PageListedApprovalAnswerCursorPagination> {
-  return new Call("GET", `/v1/approvals`, { query: { status: options.status, agent_id: options.agent_id, risk_level: options.risk_level, tool: options.tool, policy_id: options.policy_id, host: options.host, held: options.held, sort: options.sort, assignee: options.assignee, start_date: options.start_date, end_date: options.end_date, limit: options.limit, offset: options.offset, total: options.total, cursor: options.cursor, pageSize: options.pageSize } });
+export function listApprovals(options: { status?: string; agent_id?: string; risk_level?: string; tool?: string; policy_id?: string; host?: string; held?: boolean; sort?: string; assignee?: string; for_me?: boolean; start_date?: string; end_date?: string; limit?: number; offset?: number; total?: string; cursor?: string; pageSize?: number } = {}): Call<PageListedApprovalAnswerCursorPagination> {
+  return new Call("GET", `/v1/approvals`, { query: { status: options.status, agent_id: options.agent_id, risk_level: options.risk_level, tool: options.tool, policy_id: options.policy_id, host: options.host, held: options.held, sort: options.sort, assignee: options.assignee, for_me: options.for_me, start_date: options.start_date, end_date: options.end_date, limit: options.limit, offset: options.offset, total: options.total, cursor: options.cursor, pageSize: options.pageSize } });
 }
 
 /** Votes on several approval requests, in order. `POST /v1/approvals/bulk-decision` */

@@ -352,3 +352,41 @@ async def test_the_page_names_who_is_asked_and_who_did_what(gate) -> None:
     assert re.search(r"Assignees\s*grace@example.com", shown)
     history = shown.partition("History")[2]
     assert "usr_" not in history and "agt_" not in history
+
+
+async def test_the_inbox_shows_first_what_waits_for_the_person(gate) -> None:
+    anybody, others = [await _held(gate, text=text) for text in ("anybody", "others")]
+    assign = {"assignees": ["ben@example.com"]}
+    assert (await gate.person().post(f"/v1/approvals/{others}/reassign", json=assign)).is_success
+    ann, ben = gate.person("ann", Role.APPROVER), gate.person("ben", Role.APPROVER)
+    shown = (await ann.get("/inbox")).text
+    assert re.findall(r'data-row="(apr_[^"]+)"', shown) == [anybody]
+    assert re.findall(r'aria-current="true">([^<]+) <span class="n">(\d+)', shown)[0] == ("Waits for you", "1")
+    assert "<title>(1) " in shown
+    assert re.findall(r'data-row="(apr_[^"]+)"', (await ann.get("/inbox?view=open")).text) == [others, anybody]
+    assert re.findall(r'data-row="(apr_[^"]+)"', (await ben.get("/inbox")).text) == [others, anybody]
+    assert (await ann.post(f"/v1/approvals/{anybody}/approve", json={})).is_success
+    empty = (await ann.get("/inbox")).text
+    assert "No requests wait for you" in empty
+    assert "1 open request waits for other people or for more votes." in empty
+    assert 'href="/inbox?view=open">Show all open requests' in empty
+
+
+async def test_people_who_cannot_decide_see_all_open_requests_first(gate) -> None:
+    one = await _held(gate, text="one")
+    assign = {"assignees": ["ben@example.com"]}
+    assert (await gate.person().post(f"/v1/approvals/{one}/reassign", json=assign)).is_success
+    shown = (await gate.person("vera", Role.VIEWER).get("/inbox")).text
+    assert re.findall(r'data-row="(apr_[^"]+)"', shown) == [one]
+    assert ">All open <span" in shown
+
+
+async def test_a_group_is_looked_for_among_all_open_requests(gate) -> None:
+    one, _ = [await _held(gate, text=text) for text in ("one", "two")]
+    group = {"name": "releases", "members": ["ben@example.com"]}
+    assert (await gate.person().post("/admin/approver-groups", json=group)).is_success
+    assign = {"assignees": ["group:releases"]}
+    assert (await gate.person().post(f"/v1/approvals/{one}/reassign", json=assign)).is_success
+    shown = (await gate.person("ann", Role.APPROVER).get("/inbox?group=releases")).text
+    assert re.findall(r'data-row="(apr_[^"]+)"', shown) == [one]
+    assert 'href="/inbox">Waits for you' in shown
