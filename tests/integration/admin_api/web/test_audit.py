@@ -172,3 +172,10 @@ async def test_events_by_actor_approval_number_hash_and_time(gate, new_gate) -> 
 )
 async def test_a_filter_that_is_none_is_refused(gate, query: str) -> None:
     assert (await gate.person().get(f"/admin/audit?{query}")).status_code in (400, 404)
+
+
+async def test_an_event_of_no_call_has_no_call_in_its_row(gate) -> None:
+    assert (await gate.person().post("/admin/agents", json={"name": "Courier"})).is_success
+    shown = await gate.person().get("/audit?event_type=agent.created")
+    assert shown.status_code == 200, shown.text
+    assert "Courier" in shown.text
