@@ -56,8 +56,18 @@ class Authority:
     def open(self, now: datetime) -> AuthorityCertificate:
         """The current certificate; the authority is made if there is none and none is given.
 
-        Raises UnavailableError where the directory or the given file cannot be used, or is open to others.
+        Raises UnavailableError where the directory or the given file cannot be used, or is open to others, or where the
+        certificate has expired: agents would refuse each call with an error of TLS that names no cause.
         """
+        certificate = self._open(now)
+        if certificate.not_after < now:
+            raise UnavailableError(
+                f"the certificate authority in {self.private_dir} expired on {certificate.not_after.date()}, and agents"
+                " trust nothing that it signs: run headgate ca rotate, and give the new certificate to the agents"
+            )
+        return certificate
+
+    def _open(self, now: datetime) -> AuthorityCertificate:
         also: tuple[bytes, ...] = ()
         if self._given is not None:
             also = self._take(self._given, now)
@@ -110,7 +120,7 @@ class Authority:
                 f"the authority is {self._given} (HEADGATE_CA_FILE): add the new certificate to this file on every"
                 " machine, then change its key (docs/guides/several-machines.md)"
             )
-        self.open(now)
+        self._open(now)
         try:
             self._retire()
             # Replaced, never missing: whoever starts meanwhile would make one of his own.

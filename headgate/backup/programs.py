@@ -150,7 +150,12 @@ def _require_success(process: _Process, what: str) -> None:
     status = process.wait()
     process.reader.join()
     if status != 0:
-        said = process.messages.decode(errors="replace").strip().splitlines()
+        said = [line[:300] for line in process.messages.decode(errors="replace").strip().splitlines()]
+        if any("statement timeout" in line or "lock timeout" in line for line in said):
+            raise UnavailableError(
+                f"{what}: another transaction has locked a table for 60 s (a migration, or a process that"
+                " stands still); run the command again"
+            )
         raise UnavailableError(f"{what}: " + ("\n".join(said[-5:]) or f"exit status {status}"))
 
 

@@ -237,6 +237,34 @@ def monitor(
         time.sleep(interval)
 
 
+@audit.command("accept-restore")
+@click.argument("event_id")
+@click.option("--key", "keys", multiple=True, required=True, help="A verifier key of the service, or a file of them.")
+@click.option(
+    "--keep",
+    required=True,
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="Folder with the checkpoints of a monitor, a witness, or a worker (DATA/evidence/signed).",
+)
+@result_option
+@runtime_file_option
+def accept_restore(event_id: str, keys: tuple[str, ...], keep: Path, as_json: bool, runtime_file: Path | None) -> None:
+    """Accept that a restore from a backup lost events, which the log proves with the event EVENT_ID.
+
+    Checkpoints in the folder that cover lost events are renamed (.lost-EVENT_ID), and monitor, witness and verify go on
+    without them. Exit status 1 if the restore does not explain all differences: then nothing is renamed.
+    """
+    from headgate.cli.audit_monitor import Monitor  # noqa: PLC0415 - loaded by this command only
+    from headgate.evidence.note import parse_verifier_key  # noqa: PLC0415
+
+    trusted = [parse_verifier_key(one) for one in _key_texts(keys)]
+    restore, lost = Monitor(ApiClient(find_target(runtime_file)), trusted, keep).accept(event_id)
+    if as_json:
+        show_json({"event_id": restore.event_id, "head_seq": restore.head_seq, "set_aside": [str(one) for one in lost]})
+        return
+    click.echo(f"accepted: {safe(restore.describe())}; {len(lost)} checkpoints of lost events set aside")
+
+
 def _key_texts(given: Iterable[str]) -> list[str]:
     return [line for one in given for line in (Path(one).read_text("utf-8") if Path(one).is_file() else one).split()]
 

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from headgate.cli.api_client import ApiClient
+from headgate.cli.audit_restores import ProvenRestore, explaining, proven_restores, set_aside
 from headgate.client import operations
 from headgate.evidence.checkpoint import Checkpoint, parse_checkpoint
 from headgate.evidence.merkle import ProofError, verify_consistency
 from headgate.evidence.note import VerifierKey, parse_note, verify_note
 from headgate.kernel.atomic_file import create_file
-from headgate.kernel.errors import HeadgateError, UnavailableError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError, UnavailableError, ValidationError
 
 _PATIENCE_SECONDS: Final = 120.0
 
@@ -51,12 +52,49 @@ class Monitor:
                 raise AlarmError(f"the service no longer has a checkpoint, but {known.size} events were signed")
             return None
         note = str(listed["data"][0]["note"])
-        newest = self._read(note)
+        newest = self.read(note)
         if known is not None:
-            self._require_continuation(known, newest)
+            try:
+                self._require_continuation(known, newest)
+            except AlarmError as alarm:
+                raise self._explained(alarm, known) from alarm
         self.folder.mkdir(parents=True, exist_ok=True)
         create_file(self.folder / f"{newest.size:015d}.checkpoint", note.encode(), mode=0o444)
         return newest
+
+    def accept(self, event_id: str) -> tuple[ProvenRestore, list[Path]]:
+        """Sets the checkpoints aside that a restore explains. Raises AlarmError, NotFoundError, ConflictError."""
+        restores = proven_restores(self.client, self.read)
+        restore = next((one for one in restores if one.event_id == event_id), None)
+        if restore is None:
+            raise NotFoundError(
+                f"the log proves no restore {event_id}: name an event backup.restored that a signed checkpoint covers"
+                " (one is signed within seconds)"
+            )
+        listed = self.client.send(operations.get_audit_checkpoints, latest=True)
+        newest = self.read(str(listed["data"][0]["note"]))
+        return restore, set_aside(self.folder, restore, newest, self.read, self._continues)
+
+    def _continues(self, known: Checkpoint, newest: Checkpoint) -> bool:
+        try:
+            self._require_continuation(known, newest)
+        except AlarmError:
+            return False
+        return True
+
+    def _explained(self, alarm: AlarmError, known: Checkpoint) -> AlarmError:
+        """The alarm, with the restore that the log proves, where one explains it."""
+        try:
+            restore = explaining(proven_restores(self.client, self.read), known)
+        except HeadgateError:
+            return alarm
+        if restore is None:
+            return alarm
+        return AlarmError(
+            f"the log was restored from a backup: {restore.describe()}. Events {restore.head_seq + 1} to"
+            f" {known.size} of the log before are lost ({alarm.message}). If the restore is known to you: headgate"
+            f" audit accept-restore {restore.event_id} --keep {self.folder} --key KEY"
+        )
 
     def _note_silence(self, error: UnavailableError) -> None:
         now = time.monotonic()
@@ -70,9 +108,10 @@ class Monitor:
 
     def _known(self) -> Checkpoint | None:
         files = sorted(self.folder.glob("*.checkpoint"))
-        return self._read(files[-1].read_text("utf-8")) if files else None
+        return self.read(files[-1].read_text("utf-8")) if files else None
 
-    def _read(self, text: str) -> Checkpoint:
+    def read(self, text: str) -> Checkpoint:
+        """The checkpoint of a note that a trusted key signed. Raises AlarmError."""
         try:
             note = parse_note(text)
             checkpoint = parse_checkpoint(note)

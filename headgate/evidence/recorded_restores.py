@@ -2,7 +2,7 @@
 
 A restore is a rollback, and the log that goes on after it is a fork of the log before it. Nobody who kept a later
 checkpoint should overlook that, and nobody should take it for a forgery: the log says who restored what, and where the
-log ended then (docs/decisions/0090-a-restore-is-an-event.md).
+log ended then (docs/decisions/0091-a-rollback-that-the-log-explains.md).
 """
 
 from dataclasses import dataclass

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from tests.e2e.conftest import HELD_FOR, LOOPBACK
 from tests.e2e.instance import Instance, running
 from tests.e2e.upstream import Upstream, serving
 from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
 
 pytestmark = pytest.mark.timeout(600)
 _PAYMENT = {"to": "Globex", "amount": 9000}
@@ -37,6 +38,12 @@ _PASSPHRASE = "correct horse battery staple"
 def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
     with serving(certificates[1]) as server:
         yield server
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
 
 
 def _headgate(folder: Path, *words: str, **settings: str) -> "subprocess.CompletedProcess[str]":
@@ -53,6 +60,10 @@ def _succeeds(folder: Path, *words: str) -> dict[str, Any]:
     assert done.returncode == 0, done.stderr
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
+
+
+def _client(instance: Instance, *words: str) -> "subprocess.CompletedProcess[str]":
+    return _headgate(instance.folder, *words, HEADGATE_RUNTIME_FILE=str(instance.runtime_file))
 
 
 def _lose_the_machine(instance: Instance) -> None:
@@ -112,12 +123,17 @@ def _grant(administrator: Administrator, instance: Instance, prefix: str) -> str
     return str(created.json()["id"])
 
 
-def test_an_instance_goes_on_from_a_backup(tmp_path: Path, certificates: tuple[Path, Path], upstream: Upstream) -> None:
+def test_an_instance_goes_on_from_a_backup(
+    tmp_path: Path, certificates: tuple[Path, Path], upstream: Upstream, stack: ExitStack
+) -> None:
     held, unused, queued = "/patient/held", "/impatient/unused", "/queued/once"
+    port = free_port()
     lost = Instance(tmp_path, certificates[0], {"HEADGATE_PROXY_WORKERS": "2"})
     try:
         with closing(Administrator(lost)) as administrator, closing(Agent(lost)) as agent:
             administrator.allow_destinations(LOOPBACK)
+            patience = {"first_retry_seconds": 20, "last_retry_seconds": 20, "most_attempts": 10}
+            assert administrator.api.put("/admin/settings/executions", json=patience).status_code == 200
             administrator.add_policy(HELD_FOR.format(name="patient", seconds=90), priority=500)
             administrator.add_policy(HELD_FOR.format(name="impatient", seconds=0), priority=500)
             grant_id = _grant(administrator, lost, "/impatient/granted")
@@ -127,11 +143,14 @@ def test_an_instance_goes_on_from_a_backup(tmp_path: Path, certificates: tuple[P
             unused_approval = administrator.pending(unused)
             administrator.approve(unused_approval["id"])
 
+            queued_action = _submit(agent, lost, f"https://127.0.0.1:{port}{queued}", "a")
+            wait_for(
+                lambda: lost.rows("SELECT FROM executions WHERE status = 'queued' AND error IS NOT NULL"),
+                "the first attempt found nobody",
+            )
             with _load(agent, upstream.url) as answers:
                 wait_for(lambda: len(answers) > 100, "calls are answered")
-                with lost.frozen("worker"):
-                    queued_action = _submit(agent, lost, upstream.url + queued, "a")
-                    made = _succeeds(tmp_path, "backup", "create", "--data-dir", "data", "--output", "one.backup")
+                made = _succeeds(tmp_path, "backup", "create", "--data-dir", "data", "--output", "one.backup")
                 meanwhile = len(answers)
                 wait_for(lambda: len(answers) > meanwhile + 100, "calls are answered after the backup")
             assert set(answers) == {200}, "no decision waited for the backup, and none failed"
@@ -140,6 +159,7 @@ def test_an_instance_goes_on_from_a_backup(tmp_path: Path, certificates: tuple[P
             assert waiting.result().status_code == 200
             assert agent.call("POST", upstream.url + unused, json=_PAYMENT).status_code == 200
             assert agent.call("POST", upstream.url + "/impatient/granted", json=_PAYMENT).status_code == 200
+            late = stack.enter_context(serving(certificates[1], port))
             assert administrator.settled(queued_action["id"])["status"] == "completed"
             [head] = made["organizations"]
             wait_for(
@@ -148,6 +168,10 @@ def test_an_instance_goes_on_from_a_backup(tmp_path: Path, certificates: tuple[P
             )
             key, trust = agent.key, Path(lost.runtime["ca_cert"]).read_bytes()
             later = administrator.get("/admin/audit/checkpoints", latest=True)["data"][0]["note"]
+            keys = _client(lost, "audit", "key", "show").stdout.split()[0]
+            watch = ("audit", "monitor", "--once", "--keep", "kept", "--key", keys)
+            assert _client(lost, *watch).returncode == 0
+            shutil.copytree(tmp_path / "data/evidence/signed", tmp_path / "another-worker")
             _lose_the_machine(lost)
     finally:
         lost.stop()
@@ -180,9 +204,24 @@ def test_an_instance_goes_on_from_a_backup(tmp_path: Path, certificates: tuple[P
         assert "rolled_back: " in against.stderr
         assert event["id"] in against.stderr
 
+        # So is a monitor. Who knows of the restore accepts it once; a worker on another machine needs it too.
+        alarm = _client(instance, *watch)
+        assert alarm.returncode == 1
+        assert f"in which the log ended at event {head['seq']}" in alarm.stderr
+        assert f"headgate audit accept-restore {event['id']} --keep kept" in alarm.stderr
+        for folder in ("kept", "another-worker"):
+            accept = ("audit", "accept-restore", event["id"], "--keep", folder, "--key", keys)
+            accepted = _client(instance, *accept)
+            assert accepted.returncode == 0, accepted.stderr
+            assert "1 checkpoints of lost events set aside" in accepted.stdout
+        again = _client(instance, *watch)
+        assert again.returncode == 0, again.stderr
+        checked = instance.try_command("audit", "--checkpoints", "kept", subcommand="verify")
+        assert checked.returncode == 0, checked.stderr
+
         # Neither runs again by itself, nor by an approval of before.
-        for path in (held, unused, queued):
-            assert len(upstream.of(path)) == 1, path
+        for server, path in ((upstream, held), (upstream, unused), (late, queued)):
+            assert len(server.of(path)) == 1, path
         assert administrator.action(queued_action["id"])["status"] == "failed"
         retried = administrator.api.post(
             "/v1/executions/retry", json={"execution_id": queued_action["execution"]["id"]}

@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 TEST = re.compile(r"`(tests/[\w/]+\.py)::(test_\w+)`")
 FIRST_CELL = re.compile(r"^\| ([^|]+) \|", re.MULTILINE)
-SOURCES = [*(ROOT / "headgate").rglob("*.py"), *(ROOT / "addons").rglob("*.py"), *(ROOT / "admin_api").rglob("*.py")]
+SOURCES = [file for folder in ("headgate", "addons", "admin_api", "proxy") for file in (ROOT / folder).rglob("*.py")]
 OF_OTHERS = {
     "CONNECT tunnel failed, response 407",
     "unable to get local issuer certificate",

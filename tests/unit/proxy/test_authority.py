@@ -78,6 +78,14 @@ def test_a_key_that_others_can_read_is_not_used(authority, now, rights) -> None:
         authority.open(now)
 
 
+def test_an_expired_one_is_told_and_can_be_rotated(authority, now) -> None:
+    later = now + LIFETIME + timedelta(days=1)
+    with pytest.raises(UnavailableError, match=r"expired on .*: run headgate ca rotate"):
+        authority.open(later)
+    authority.rotate(later)
+    assert authority.open(later).not_after == later + LIFETIME
+
+
 def test_a_damaged_file_is_not_replaced(authority, now) -> None:
     key_file = authority.private_dir / "mitmproxy-ca.pem"
     key_file.write_text("damaged")
