@@ -57,7 +57,16 @@ _GIT: Final = Members(
     }
 )
 _GRPC: Final = Members(
-    {"form": _TEXT, "service": _TEXT, "method": _TEXT, "fields": _TEXT, "messages": _TEXT, "unread": _TEXT}
+    {
+        "form": _TEXT,
+        "service": _TEXT,
+        "method": _TEXT,
+        "fields": _TEXT,
+        "messages": _TEXT,
+        "unread": _TEXT,
+        "misfit": _TEXT,
+        "unknown_fields": _TEXT,
+    }
 )
 _LLM: Final = Members(
     {

@@ -5,8 +5,8 @@ Recognised by Content-Type. Some servers (gRPC's C core) ignore it: at a host th
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -20,7 +20,9 @@ from headgate.protocols.grpc_frames import MESSAGE_BYTES_MAX, Framed, decompress
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_numbers import refuse_inexact_integers
 from headgate.protocols.names import altered_name
-from headgate.protocols.protobuf_numbers import NumberReader
+from headgate.protocols.protobuf_definitions import Definitions
+from headgate.protocols.protobuf_names import Misfit, MisfitError, NameReader
+from headgate.protocols.protobuf_numbers import NumberReader, Place
 from headgate.protocols.protobuf_wire import Unread, UnreadableError
 
 GRPC_TOOL: Final = "grpc"
@@ -47,6 +49,8 @@ class Codec(StrEnum):
     NUMBERS = "numbers"
     """Protocol Buffers, its fields by number."""
     JSON = "json"
+    NAMES = "names"
+    """Protocol Buffers, by definitions."""
 
 
 _FORMS: Final[Mapping[str, Form]] = MappingProxyType(
@@ -80,7 +84,29 @@ class _Label:
     codec: Codec | None
 
 
-def recognise(read_call: ReadCall, headers: Headers, body: Body, *, is_grpc_host: bool = False) -> GrpcRequest | None:
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """``codec``: where it is another than the label says. ``misfit``: why the definitions do not fit."""
+
+    messages: list[JsonValue] | None
+    unread: Unread | None = None
+    opaque: Sequence[OpaquePart] = ()
+    codec: Codec | None = None
+    misfit: Misfit | None = None
+    has_unknown: bool = False
+
+
+_NOT_FRAMED: Final = _Read(None)
+
+
+def recognise(
+    read_call: ReadCall,
+    headers: Headers,
+    body: Body,
+    *,
+    is_grpc_host: bool = False,
+    definitions: Definitions | None = None,
+) -> GrpcRequest | None:
     """None where the call is none of these. JSON under another label, which no frame is, may mean something to others
     than servers of gRPC."""
     if read_call.call.method != "POST":
@@ -91,22 +117,19 @@ def recognise(read_call: ReadCall, headers: Headers, body: Body, *, is_grpc_host
     is_json_call = label.form is Form.CONNECT and label.codec is Codec.JSON and body.kind is BodyKind.JSON
     if body.kind is BodyKind.JSON and not is_json_call and not is_grpc_host:
         return None
-    opaque: list[OpaquePart] = []
-    messages: list[JsonValue] | None
-    if is_json_call:
-        messages, unread = None, None
-    else:
-        messages, unread = _messages(read_call, headers, label, opaque)
     service, method = _names(read_call.path)
+    read = _NOT_FRAMED if is_json_call else _read(read_call.call.body, headers, label, definitions, (service, method))
     facts: JsonObject = {
         "form": label.form,
         "service": service,
         "method": method,
-        "fields": label.codec,
-        "messages": 1 if messages is None else len(messages),
-        "unread": unread,
+        "fields": read.codec or label.codec,
+        "messages": 1 if read.messages is None else len(read.messages),
+        "unread": read.unread,
+        "misfit": read.misfit,
+        "unknown_fields": read.has_unknown,
     }
-    return GrpcRequest(altered_name(f"{service}.{method}"), facts, messages, tuple(opaque), unread)
+    return GrpcRequest(altered_name(f"{service}.{method}"), facts, read.messages, tuple(read.opaque), read.unread)
 
 
 def _label(headers: Headers, *, is_grpc_host: bool) -> _Label | None:
@@ -127,22 +150,55 @@ def _names(path: str) -> tuple[str | None, str | None]:
     return service or None, method or None
 
 
-def _messages(
-    read_call: ReadCall, headers: Headers, label: _Label, opaque: list[OpaquePart]
-) -> tuple[list[JsonValue], Unread | None]:
-    framed = _framed(read_call.call.body, headers, label.form)
-    reader = NumberReader(lambda place, data: opaque.append((place, data)))
+def _read(
+    body: bytes,
+    headers: Headers,
+    label: _Label,
+    definitions: Definitions | None,
+    called: tuple[str | None, str | None],
+) -> _Read:
+    """By names where the definitions fit all messages, else by numbers."""
+    framed = _framed(body, headers, label.form)
+    if definitions is None or label.codec is not Codec.NUMBERS:
+        return _by(framed, lambda data, place, numbers: _message(data, label.codec, numbers, place))
+    type_name = definitions.methods.get((called[0] or "", called[1] or ""))
+    if type_name is None:
+        misfit = Misfit.METHOD
+    else:
+        try:
+            return _by_names(framed, definitions, type_name)
+        except MisfitError as error:
+            misfit = error.reason
+    return replace(_by(framed, lambda data, place, numbers: numbers.read(data, place)), misfit=misfit)
+
+
+def _by_names(framed: Framed, definitions: Definitions, type_name: str) -> _Read:
+    """Raises MisfitError."""
+    readers: list[NameReader] = []
+
+    def read(data: bytes, place: Place, numbers: NumberReader) -> JsonValue:
+        if not readers:
+            readers.append(NameReader(definitions, numbers))
+        return readers[0].read(data, type_name, place)
+
+    read_messages = _by(framed, read)
+    return replace(read_messages, codec=Codec.NAMES, has_unknown=any(one.has_unknown for one in readers))
+
+
+def _by(framed: Framed, read: Callable[[bytes, Place, NumberReader], JsonValue]) -> _Read:
+    opaque: list[OpaquePart] = []
+    numbers = NumberReader(lambda place, data: opaque.append((place, data)))
     messages: list[JsonValue] = []
     unread = framed.unread
     for number, data in enumerate(framed.messages):
         try:
-            messages.append(_message(data, label.codec, reader, number))
+            messages.append(read(data, (MESSAGES, number), numbers))
         except UnreadableError as error:
             messages.append(None)
             unread = unread or error.reason
     if framed.unread is not None:
         messages.append(None)
-    return messages, unread
+    return _Read(messages, unread, opaque)
 
 
 def _framed(body: bytes, headers: Headers, form: Form) -> Framed:
@@ -166,12 +222,12 @@ def _framed(body: bytes, headers: Headers, form: Form) -> Framed:
     return read_frames(body, coding if isinstance(coding, str) else None, is_base64=form is Form.GRPC_WEB_TEXT)
 
 
-def _message(data: bytes, codec: Codec | None, reader: NumberReader, number: int) -> JsonValue:
+def _message(data: bytes, codec: Codec | None, numbers: NumberReader, place: Place) -> JsonValue:
     """Raises UnreadableError."""
     if codec is None:
         raise UnreadableError(Unread.CODEC)
     if codec is Codec.NUMBERS:
-        return reader.read(data, (MESSAGES, number))
+        return numbers.read(data, place)
     try:
         value = parse_strict(data)
         refuse_inexact_integers(data, value)

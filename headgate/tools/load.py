@@ -13,10 +13,12 @@ from typing import Final
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, parse_document, read_text
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.names import fits
 from headgate.protocols.package import Ecosystem
+from headgate.protocols.protobuf_definitions import Definitions, read_definitions
 from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.load_graphql import GRAPHQL_METHODS, read_graphql_root
 from headgate.tools.load_sending import read_sending
@@ -42,6 +44,11 @@ _LITERAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%-]+")
 _VARIABLE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:int|\.\.\.)?\}")
 _VARIABLE_KINDS: Final = {None: SegmentKind.TEXT, ":int": SegmentKind.INTEGER, "...": SegmentKind.REST}
 _MCP_METHODS: Final = ("POST", "GET", "DELETE")
+DEFINITIONS_SUFFIX: Final = ".binpb"
+"""Of the file beside a catalogue that defines its messages."""
+
+type _File = tuple[str, str, bytes | None]
+"""Where it is, what it says, and the definitions beside it."""
 
 
 def load_catalogues(own: Path | None = None) -> CatalogueIndex:
@@ -50,12 +57,12 @@ def load_catalogues(own: Path | None = None) -> CatalogueIndex:
     One of ``own`` takes the place of the one that comes with Headgate under the same file name. Files that say what
     they said the last time give the same index, which nobody changes. Raises ValidationError.
     """
-    return _index(tuple((str(path), read_text(path)) for path in catalogue_paths(own)))
+    return _index(tuple(_file(path) for path in catalogue_paths(own)))
 
 
 @lru_cache(maxsize=4)
-def _index(files: tuple[tuple[str, str], ...]) -> CatalogueIndex:
-    return CatalogueIndex([_catalogue(where, text) for where, text in files])
+def _index(files: tuple[_File, ...]) -> CatalogueIndex:
+    return CatalogueIndex([_catalogue(*file) for file in files])
 
 
 def list_catalogues(own: Path | None = None) -> list[Catalogue]:
@@ -73,11 +80,20 @@ def catalogue_paths(own: Path | None = None) -> list[Path]:
 
 def load_catalogue(path: Path) -> Catalogue:
     """Raises ValidationError."""
-    return _catalogue(str(path), read_text(path))
+    return _catalogue(*_file(path))
+
+
+def _file(path: Path) -> _File:
+    """Raises ValidationError."""
+    beside = path.with_suffix(DEFINITIONS_SUFFIX)
+    try:
+        return str(path), read_text(path), beside.read_bytes() if beside.is_file() else None
+    except OSError as error:
+        raise ValidationError(f"{beside}: cannot be read: {error}") from error
 
 
 @lru_cache(maxsize=16)
-def _catalogue(where: str, text: str) -> Catalogue:
+def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
     document = parse_document(text, where=where)
     document.only(
         *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
@@ -110,6 +126,7 @@ def _catalogue(where: str, text: str) -> Catalogue:
         host_param=host_param,
         protocol=_host_protocol(document),
         roots=_roots(document),
+        definitions=None if definitions is None else _definitions(document, definitions),
     )
 
 
@@ -119,6 +136,13 @@ def _host_protocol(document: Section) -> HostProtocol | None:
     if document.members.get("entries"):
         raise document.fail("entries", "a catalogue with a protocol has no entries: the protocol names the operations")
     return HostProtocol(_choice(document, "protocol", tuple(HostProtocol), None))
+
+
+def _definitions(document: Section, data: bytes) -> Definitions:
+    file = Path(document.where).with_suffix(DEFINITIONS_SUFFIX)
+    if document.members.get("protocol") != HostProtocol.GRPC:
+        raise document.fail("protocol", f"{file.name} beside the catalogue holds definitions for the protocol grpc")
+    return read_definitions(data, where=str(file))
 
 
 def _roots(document: Section) -> Sequence[str]:

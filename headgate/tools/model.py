@@ -10,6 +10,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.graphql_document import DeclaredVariable, OperationKind
+from headgate.protocols.protobuf_definitions import Definitions
 
 SEVERAL: Final = "several"
 """The operation of a GraphQL request with several root fields."""
@@ -187,6 +188,8 @@ class Catalogue:
     protocol: HostProtocol | None = None
     roots: Sequence[str] = ("/",)
     """Under which paths the package indexes of ``protocol`` lie."""
+    definitions: Definitions | None = None
+    """Of the messages of gRPC."""
 
     def name_before(self, host: str) -> str | None:
         """What stands for ``*`` in the listed name that covers ``host``; None: it is listed itself."""

@@ -36,7 +36,7 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
         if package is not None:
             return _package_draft(catalogue.tool, read_call, body, package)
     if catalogue.protocol is HostProtocol.GRPC:
-        called = grpc.recognise(read_call, headers, body, is_grpc_host=True)
+        called = grpc.recognise(read_call, headers, body, is_grpc_host=True, definitions=catalogue.definitions)
         if called is not None:
             return grpc_draft(catalogue.tool, read_call, body, called)
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=False)
