@@ -18,6 +18,11 @@ from tests.e2e.upstream import Upstream, serving
 from tests.small_classifier import write_classifier
 
 LOOPBACK = {"host": "127.0.0.1", "private": True}
+INDEX_HOST = "127.0.0.2"
+INDEX = (
+    f"tool: python_index\ndescription: A package index\nprotocol: pypi\nhosts: [{INDEX_HOST}]\n"
+    "roots: [/repository/python]\n"
+)
 STORE = "tool: store\ndescription: An object store\nprotocol: aws\nhosts: [localhost]\n"
 HELD_FOR = """package e2e.{name}
 
@@ -53,6 +58,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
     catalogues = folder / "data" / "catalogues"
     catalogues.mkdir(parents=True)
     (catalogues / "store.yaml").write_text(STORE)
+    (catalogues / "index.yaml").write_text(INDEX)
     with running(folder, certificates[0], **settings) as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)
