@@ -8,6 +8,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import stat
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -87,6 +88,7 @@ def written_archive(path: Path, key: PassphraseKey | None, progress: Progress) -
     try:
         with os.fdopen(descriptor, "r+b") as file:
             _lock(file, draft)
+            _require_own(file, draft)
             is_ours = True
             # What an interrupted backup of the same name has left is of no use.
             os.fchmod(file.fileno(), 0o600)
@@ -95,9 +97,10 @@ def written_archive(path: Path, key: PassphraseKey | None, progress: Progress) -
                 yield ArchiveWriter(archive, key, progress)
             file.flush()
             os.fsync(file.fileno())
-        if path.exists():
-            raise ConflictError(f"{path} was made meanwhile: a backup overwrites no file")
-        draft.rename(path)
+            if path.exists():
+                raise ConflictError(f"{path} was made meanwhile: a backup overwrites no file")
+            # Under the lock: another backup of this name would empty the file before it has its name.
+            draft.rename(path)
         fsync_folder(path.parent)
     except OSError as error:
         _remove(draft, is_ours)
@@ -112,6 +115,20 @@ def _lock(file: IO[bytes], draft: Path) -> None:
         fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise ConflictError(f"another backup writes {draft}: wait for it, or name another file") from None
+
+
+def _require_own(file: IO[bytes], draft: Path) -> None:
+    """Raises ConflictError. In a folder where others may write, somebody can lay a file there first: theirs, who would
+    read the keys in it, or one of ours under a second name. And the backup that had the lock before has renamed it."""
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_nlink > 1:
+        raise ConflictError(f"{draft} is not a file of this user's own: delete it, or name another file with --output")
+    try:
+        is_named = os.path.samestat(found, draft.lstat())
+    except FileNotFoundError:
+        is_named = False
+    if not is_named:
+        raise ConflictError(f"another backup wrote {draft} meanwhile: name another file")
 
 
 def _remove(draft: Path, is_ours: bool) -> None:

@@ -72,6 +72,17 @@ def _read(path: Path) -> bytes:
         raise UnavailableError(f"{path} cannot be read ({error.strerror or error}): run as its owner") from error
 
 
+def _is_written(path: PurePosixPath) -> bool:
+    """Whether a backup may hold this file: anything else that stood in a data directory would be obeyed there, such as
+    ``commit.json`` of the restore itself."""
+    data = DataDirectory(Path())
+    files = (data.secrets_file, data.master_keys, data.signing_keys)
+    folders = (data.authority, data.issuer, data.catalogues, data.signed_checkpoints)
+    return ".." not in path.parts and (
+        any(path == PurePosixPath(one) for one in files) or any(PurePosixPath(one) in path.parents for one in folders)
+    )
+
+
 def packed(files: Iterable[KeyFile]) -> bytes:
     """As a tar file."""
     buffer = io.BytesIO()
@@ -85,7 +96,7 @@ def packed(files: Iterable[KeyFile]) -> bytes:
 
 
 def unpacked(pieces: Iterable[bytes]) -> list[KeyFile]:
-    """Raises ValidationError: not such a tar file, or with names that leave the folder."""
+    """Raises ValidationError: not such a tar file, or with names that no backup has."""
     content = bytearray()
     for piece in pieces:
         content += piece
@@ -95,9 +106,9 @@ def unpacked(pieces: Iterable[bytes]) -> list[KeyFile]:
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for entry in archive:
-                name = PurePosixPath(entry.name)
-                member = archive.extractfile(entry)
-                if not entry.isreg() or member is None or name.is_absolute() or ".." in name.parts:
+                # Of a link, tarfile looks for what it leads to.
+                member = archive.extractfile(entry) if entry.isreg() else None
+                if member is None or not _is_written(PurePosixPath(entry.name)):
                     raise ValidationError(f"the keys of this backup hold {entry.name!r}, which Headgate does not write")
                 files.append(KeyFile(entry.name, member.read()))
     except tarfile.TarError as error:

@@ -197,7 +197,10 @@ async def _restore_database(
         if not target.prepare(manifest):
             program = find_program("pg_restore", max(target.major, manifest.server_version // 10_000))
             await asyncio.to_thread(load, program, administrator, _counted(archive, key, progress))
+        if not target.is_checked():
+            # Also in a run after one that was refused here: it finds the same dump in the database.
             _require_heads(archive, target)
+            target.mark_checked()
         await migrate_restored(owner.reveal())
         done = target.done()
         inspected = {head.org_id for head in manifest.heads if target.is_inspected(head.org_id)}

@@ -62,6 +62,13 @@ class RestoreTarget:
         except psycopg.Error as error:
             raise UnavailableError(f"the database cannot be prepared: {str(error).strip()}") from error
 
+    def is_checked(self) -> bool:
+        """Whether the dump was found to be the one that the manifest tells of."""
+        return bool(self._one("SELECT is_checked FROM restore_in_progress")["is_checked"])
+
+    def mark_checked(self) -> None:
+        self._connection.execute("UPDATE restore_in_progress SET is_checked = true")
+
     def heads(self) -> dict[str, tuple[int, str | None]]:
         """The newest sealed event of each organization, number and hash, as it stands. For a superuser, or the owner:
         row by row in the organization's view."""
@@ -145,7 +152,7 @@ class RestoreTarget:
         with self._connection.transaction():
             self._connection.execute(
                 "CREATE TABLE restore_in_progress (backup_id text NOT NULL, done text[] NOT NULL DEFAULT '{}',"
-                " started_at timestamptz NOT NULL DEFAULT clock_timestamp())"
+                " is_checked boolean NOT NULL DEFAULT false, started_at timestamptz NOT NULL DEFAULT clock_timestamp())"
             )
             self._connection.execute(
                 sql.SQL("ALTER TABLE restore_in_progress OWNER TO {}").format(sql.Identifier(self._owner))

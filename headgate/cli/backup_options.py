@@ -1,7 +1,7 @@
 """What ``headgate backup``, ``restore`` and ``upgrade`` have in common: whom they work for, and what they show."""
 
-import getpass
 import os
+import pwd
 import socket
 import sys
 import time
@@ -45,12 +45,18 @@ def passphrase_of(file: Path | None, settings: Settings) -> Secret | None:
 
 
 def operator() -> str:
-    """Who runs this command, as the operating system names them: user@machine."""
+    """Who runs this command, as the operating system names them: user@machine.
+
+    The record keeps it, so no variable counts that anybody may set (LOGNAME, USER). SUDO_USER says who became root, and
+    counts from root only, who is named beside it.
+    """
+    uid = os.getuid()
     try:
-        user = os.environ.get("SUDO_USER") or getpass.getuser()
-    except (OSError, KeyError):
-        user = f"uid {os.getuid()}"
-    return f"{user}@{socket.gethostname()}"
+        user = pwd.getpwuid(uid).pw_name
+    except KeyError:
+        user = f"uid {uid}"
+    behind = os.environ.get("SUDO_USER") if uid == 0 else None
+    return f"{user}@{socket.gethostname()}" + (f" (sudo by {behind})" if behind else "")
 
 
 def shown_size(size_bytes: int) -> str:

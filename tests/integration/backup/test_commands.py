@@ -291,13 +291,38 @@ def _schema_of(postgres_server, name: str) -> set[tuple[object, ...]]:
     return {(name, owner, frozenset(rights or ()), flag) for name, owner, rights, flag in rows}
 
 
+def test_a_dump_that_the_manifest_does_not_tell_of_is_refused_again_and_again(
+    made: Path, run: Run, empty_database: str, tmp_path: Path
+) -> None:
+    """The second run finds the dump in the database, and must not take it for checked."""
+    plain, changed = tmp_path / "plain.backup", tmp_path / "changed.backup"
+    created = run("backup", "create", "--data-dir", made, "--output", plain, "--unencrypted")
+    assert created.returncode == 0, created.stderr
+    with zipfile.ZipFile(plain) as source, zipfile.ZipFile(changed, "w") as target:
+        for name in source.namelist():
+            content = source.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                manifest["heads"][0]["seq"] += 1
+                content = json.dumps(manifest).encode()
+            target.writestr(name, content)
+    onto = {"HEADGATE_OWNER_DATABASE_URL": empty_database}
+    for _ in range(2):
+        done = run("restore", changed, "--data-dir", tmp_path / "new", **onto)
+        assert done.returncode == 1, done.stdout
+        assert "the backup was changed; use another one" in done.stderr
+
+
 def test_a_restore_into_a_database_goes_on_where_it_was_interrupted(
     backup: Path, run: Run, empty_database: str, tmp_path: Path
 ) -> None:
     """What is left when it is killed after the dump: the mark, and nothing recorded yet."""
     onto = {"HEADGATE_OWNER_DATABASE_URL": empty_database, **_KNOWN}
     with psycopg.connect(empty_database, autocommit=True) as connection:
-        connection.execute("CREATE TABLE restore_in_progress (backup_id text, done text[] NOT NULL DEFAULT '{}')")
+        connection.execute(
+            "CREATE TABLE restore_in_progress (backup_id text, done text[] NOT NULL DEFAULT '{}',"
+            " is_checked boolean NOT NULL DEFAULT false)"
+        )
         connection.execute("INSERT INTO restore_in_progress (backup_id) VALUES ('bkp_other')")
     refused = run("migrate", **onto)
     assert refused.returncode == 1

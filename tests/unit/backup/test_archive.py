@@ -1,14 +1,17 @@
 """A file with the final name is a whole backup; half of one, or a changed one, is told."""
 
 import fcntl
+import os
 import subprocess
 import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import IO
 
 import pytest
 
+from headgate.backup import archive as archive_module
 from headgate.backup.archive import Archive, ArchiveWriter, opened_archive, written_archive
 from headgate.backup.encryption import PassphraseKey, new_key
 from headgate.backup.manifest import DATABASE, KEYS
@@ -99,6 +102,59 @@ def test_two_do_not_write_one_file(tmp_path: Path) -> None:
         with pytest.raises(ConflictError, match="another backup writes"):
             _write(tmp_path / "one.backup")
     assert draft.exists()
+
+
+def test_a_file_with_another_name_or_owner_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where others may write in the folder, they can lay a file there first, and would read what is in it."""
+    path, draft, precious = tmp_path / "one.backup", tmp_path / "one.backup.partial", tmp_path / "precious"
+    precious.write_text("kept")
+    draft.hardlink_to(precious)
+    with pytest.raises(ConflictError, match="not a file of this user's own"):
+        _write(path)
+    assert precious.read_text() == "kept"
+    draft.unlink()
+    draft.write_text("theirs")
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    with pytest.raises(ConflictError, match="not a file of this user's own"):
+        _write(path)
+    assert draft.read_text() == "theirs"
+    assert not path.exists()
+
+
+def test_a_finished_backup_is_not_emptied_by_one_that_waited_for_its_lock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second opens the file of the first, which gets its name before the second has the lock."""
+    path, draft = tmp_path / "one.backup", tmp_path / "one.backup.partial"
+    draft.write_text("whole")
+    lock = archive_module._lock
+
+    def lock_late(file: IO[bytes], name: Path) -> None:
+        draft.rename(path)
+        lock(file, name)
+
+    monkeypatch.setattr(archive_module, "_lock", lock_late)
+    with pytest.raises(ConflictError, match="meanwhile"):
+        _write(path)
+    assert path.read_text() == "whole"
+
+
+def test_the_lock_is_held_until_the_file_has_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    held: list[bool] = []
+    rename = Path.rename
+
+    def renamed(draft: Path, target: Path) -> Path:
+        with draft.open("rb") as other:
+            try:
+                fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.append(False)
+            except BlockingIOError:
+                held.append(True)
+        return rename(draft, target)
+
+    monkeypatch.setattr(Path, "rename", renamed)
+    _write(tmp_path / "one.backup")
+    assert held == [True]
 
 
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:

@@ -1,0 +1,53 @@
+"""The keys in a backup go where a backup has them from, and nowhere else."""
+
+import io
+import tarfile
+
+import pytest
+
+from headgate.backup.key_files import KeyFile, packed, unpacked
+from headgate.kernel.errors import ValidationError
+
+_NAMES = [
+    "secrets.json",
+    "vault/master-keys.json",
+    "evidence/signing-keys",
+    "evidence/signed/org_default",
+    "ca/authority.pem",
+    "issuer/key.pem",
+    "catalogues/one.yaml",
+]
+
+
+def test_what_was_packed_is_unpacked() -> None:
+    files = [KeyFile(name, name.encode()) for name in _NAMES]
+    assert unpacked([packed(files)]) == files
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "commit.json",  # of the restore, which would obey it
+        "version.json",
+        "postgres/postgresql.conf",
+        "evidence/signing-keys/x",
+        "ca",
+        "ca/../postgres/pg_hba.conf",
+        "../secrets.json",
+        "/ca/authority.pem",
+        "./commit.json",
+    ],
+)
+def test_another_name_is_refused(name: str) -> None:
+    with pytest.raises(ValidationError, match="which Headgate does not write"):
+        unpacked([packed([KeyFile(name, b"x")])])
+
+
+def test_a_link_is_refused() -> None:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        entry = tarfile.TarInfo("ca/authority.pem")
+        entry.type, entry.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(entry)
+    with pytest.raises(ValidationError, match="which Headgate does not write"):
+        unpacked([buffer.getvalue()])
