@@ -13,6 +13,7 @@ from mitmproxy.http import HTTPFlow
 
 from addons.call_reading import CallReader, CallReading
 from addons.capture import Capture
+from addons.client_deadline import client_seconds
 from addons.guard import Guard
 from addons.identify import as_proxy_refusal, subject_of
 from addons.inspection import Inspection, Inspector
@@ -146,7 +147,7 @@ class Enforce:
             state.connection = bound.connection
             return bound
 
-        held = HeldCall(state)
+        held = HeldCall(state, partial(client_seconds, flow))
         state.on_abandoned = held.waiter.wake
         began = self._monotonic()
         admitted: Admitted | None = None

@@ -2,7 +2,8 @@
 
 gRPC ("gRPC over HTTP/2", Trailers-Only; gRPC-Web in the same fields): status and message are header fields, and the
 details are a ``google.rpc.Status`` with an ``ErrorInfo`` (googleapis: ``google/rpc/status.proto`` and
-``error_details.proto``). Connect ("Protocol Reference"): ``code`` and ``message`` stand in a JSON body.
+``error_details.proto``). Connect ("Protocol Reference"): ``code``, ``message`` and ``details`` stand in a JSON body, of
+a stream in the frame that ends it.
 """
 
 import base64
@@ -17,24 +18,26 @@ from mitmproxy.http import Headers, Request, Response
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 _GRPC: Final = re.compile(r"application/grpc(?:-web)?(?:-text)?(?:\+[a-z0-9.-]{1,40})?", re.IGNORECASE)
+_CONNECT_STREAM: Final = re.compile(r"application/connect\+[a-z0-9.-]{1,40}", re.IGNORECASE)
+_END_OF_STREAM: Final = b"\x02"
 _MESSAGE_MAX_CHARACTERS: Final = 1_000
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]+")
 _PLAIN: Final = " !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 """Percent-Encoded in the protocol's sense: what is printable and no percent sign stays."""
 _DOMAIN: Final = "headgate"
+_ERROR_INFO: Final = "google.rpc.ErrorInfo"
 
-_INVALID_ARGUMENT, _PERMISSION_DENIED, _RESOURCE_EXHAUSTED, _INTERNAL, _UNAVAILABLE, _UNAUTHENTICATED = (
-    3,
-    7,
-    8,
-    13,
-    14,
-    16,
-)
+_INVALID_ARGUMENT: Final = 3
+_PERMISSION_DENIED: Final = 7
+_RESOURCE_EXHAUSTED: Final = 8
+_UNIMPLEMENTED: Final = 12
+_INTERNAL: Final = 13
+_UNAVAILABLE: Final = 14
+_UNAUTHENTICATED: Final = 16
 _CODES: Final[Mapping[ErrorCode, int]] = {
     ErrorCode.VALIDATION_ERROR: _INVALID_ARGUMENT,
     ErrorCode.REQUEST_AMBIGUOUS: _INVALID_ARGUMENT,
-    ErrorCode.PROTOCOL_REFUSED: _INVALID_ARGUMENT,
+    ErrorCode.PROTOCOL_REFUSED: _UNIMPLEMENTED,
     ErrorCode.AGENT_UNAUTHORIZED: _UNAUTHENTICATED,
     ErrorCode.ACTION_DENIED: _PERMISSION_DENIED,
     ErrorCode.APPROVAL_DENIED: _PERMISSION_DENIED,
@@ -53,6 +56,7 @@ _CONNECT_NAMES: Final = {
     _INVALID_ARGUMENT: "invalid_argument",
     _PERMISSION_DENIED: "permission_denied",
     _RESOURCE_EXHAUSTED: "resource_exhausted",
+    _UNIMPLEMENTED: "unimplemented",
     _INTERNAL: "internal",
     _UNAVAILABLE: "unavailable",
     _UNAUTHENTICATED: "unauthenticated",
@@ -66,7 +70,9 @@ def in_callers_form(request: Request, error: HeadgateError, response: Response) 
         return response
     if _GRPC.fullmatch(media_type) is not None:
         return _grpc(media_type, error, response)
-    if "connect-protocol-version" in request.headers:
+    if _CONNECT_STREAM.fullmatch(media_type) is not None:
+        return _connect_stream(media_type, error, response)
+    if "connect-protocol-version" in request.headers or media_type.lower() == "application/proto":
         return _connect(error, response)
     return response
 
@@ -92,21 +98,48 @@ def _grpc(media_type: str, error: HeadgateError, response: Response) -> Response
 def _connect(error: HeadgateError, response: Response) -> Response:
     """HTTP's status stays; the body says both what Connect's clients and what all others read."""
     body = json.loads(response.raw_content or b"{}")
-    code = _CONNECT_NAMES[_CODES.get(error.code, _INTERNAL)]
-    response.raw_content = json.dumps({"code": code, "message": error.message, **body}).encode("ascii") + b"\n"
+    response.raw_content = json.dumps({**_connect_error(error, response), **body}).encode("ascii") + b"\n"
     response.headers["content-length"] = str(len(response.raw_content))
     return response
 
 
+def _connect_stream(media_type: str, error: HeadgateError, response: Response) -> Response:
+    """HTTP says 200: clients read the reason from the frame that ends the stream, and of other statuses a code."""
+    end = json.dumps({"error": _connect_error(error, response)}).encode("ascii")
+    body = _END_OF_STREAM + len(end).to_bytes(4, "big") + end
+    kept = [(name, value) for name, value in response.headers.fields if name in (b"x-request-id", b"cache-control")]
+    fields = [
+        (b"content-type", media_type.lower().encode("ascii")),
+        (b"content-length", b"%d" % len(body)),
+        *kept,
+    ]
+    seconds = response.timestamp_start
+    return Response(b"HTTP/1.1", 200, b"OK", Headers(fields), body, None, seconds, seconds)
+
+
+def _connect_error(error: HeadgateError, response: Response) -> dict[str, object]:
+    details = base64.b64encode(_error_info(error)).rstrip(b"=").decode("ascii")
+    return {
+        "code": _CONNECT_NAMES[_CODES.get(error.code, _INTERNAL)],
+        "message": f"{response.reason}: {error.message}"[:_MESSAGE_MAX_CHARACTERS],
+        "details": [{"type": _ERROR_INFO, "value": details}],
+    }
+
+
 def _status(code: int, message: bytes, error: HeadgateError) -> bytes:
     """``google.rpc.Status {code = 1, message = 2, details = 3}`` with one ``google.protobuf.Any``."""
+    packed = _field(1, f"type.googleapis.com/{_ERROR_INFO}".encode()) + _field(2, _error_info(error))
+    return b"\x08" + _varint(code) + _field(2, message) + _field(3, packed)
+
+
+def _error_info(error: HeadgateError) -> bytes:
+    """``google.rpc.ErrorInfo {reason = 1, domain = 2, metadata = 3}``."""
     texts = {name: value for name, value in (error.details or {}).items() if isinstance(value, str)}
     info = _field(1, error.code.value.encode()) + _field(2, _DOMAIN.encode())
     for name, value in texts.items():
         entry = _field(1, name.encode()) + _field(2, value[:_MESSAGE_MAX_CHARACTERS].encode("utf-8", "replace"))
         info += _field(3, entry)
-    packed = _field(1, b"type.googleapis.com/google.rpc.ErrorInfo") + _field(2, info)
-    return b"\x08" + _varint(code) + _field(2, message) + _field(3, packed)
+    return info
 
 
 def _field(number: int, value: bytes) -> bytes:

@@ -26,7 +26,8 @@ MIB: Final = 1 << 20
 @dataclass(frozen=True, slots=True)
 class RequestLimits:
     """In bytes, but for ``header_fields``, ``head_seconds`` (from the first byte of a head, or of the handshake before
-    it, to its end) and ``upload_seconds`` (from the head of a request to the end of its body).
+    it, to its end), ``upload_seconds`` (from the head of a request to the end of its body) and ``pause_seconds``
+    (between two messages of a call of gRPC).
 
     ``buffered`` is for all request bodies of one process together.
     """
@@ -38,6 +39,7 @@ class RequestLimits:
     target: int = 16 << 10
     head_seconds: float = 30.0
     upload_seconds: float = 120.0
+    pause_seconds: float = 10.0
 
 
 class Limits:

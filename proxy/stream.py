@@ -39,6 +39,7 @@ from proxy.budget import BufferBudget
 from proxy.carrying_stream import CarryingStream
 from proxy.client_certificate import GateHttpConnection
 from proxy.commands import Awaited, Commands, TunnelOpened
+from proxy.interactive_call import InteractiveCall, interactive_call
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
 from proxy.websocket import GateWebsocket
 
@@ -73,6 +74,8 @@ class GateStream(CarryingStream):
         self.abandoned = False
         self._keep_alive: commands.RequestWakeup | None = None
         self._kept_alive: KeptAlive | None = None
+        self._interactive: InteractiveCall | None = None
+        self._pause: commands.RequestWakeup | None = None
         self._paused_event_queue = _PausedQueue(self)
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
@@ -101,6 +104,9 @@ class GateStream(CarryingStream):
                 # Uploads that stall would keep others out of the budget.
                 self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
                 yield commands.RequestWakeup(self._limits.upload_seconds)
+                self._interactive = interactive_call(self.flow.request, self._limits.pause_seconds)
+                if self._interactive is not None:
+                    yield self._next_pause(self._interactive)
 
     def state_consume_request_body(self, event: events.Event) -> Commands[None]:
         if isinstance(event, RequestEndOfMessage) and may_wait(self.flow.request):
@@ -181,6 +187,8 @@ class GateStream(CarryingStream):
             if self.answer_is_late(event):
                 yield from self.withhold_late_answer()
                 self._release_if_done()
+            elif event.command is self._pause and self._interactive is not None:
+                yield from self._look_at_pause(self._interactive)
             elif self.client_state == self.state_consume_request_body and self._paused is None:
                 error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
                 refuse_with(self.flow, error)
@@ -198,6 +206,19 @@ class GateStream(CarryingStream):
                 else:
                     yield command
         self._release_if_done()
+
+    def _next_pause(self, call: InteractiveCall) -> commands.RequestWakeup:
+        self._pause = commands.RequestWakeup(call.pause_seconds)
+        return self._pause
+
+    def _look_at_pause(self, call: InteractiveCall) -> Commands[None]:
+        if self.client_state != self.state_consume_request_body or self._paused is not None:
+            return
+        if call.waits(bytes(self.request_body_buf)):
+            refuse_with(self.flow, call.refusal())
+            yield from self._answer_early()
+        else:
+            yield self._next_pause(call)
 
     def _let_wait(self) -> Commands[None]:
         """The client hears that its call is still waiting."""

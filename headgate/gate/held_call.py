@@ -1,6 +1,7 @@
 """The state of one held request."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -27,12 +28,18 @@ class Pending:
     requirements: tuple[Requirement, ...]
 
 
+def _waits_on() -> None:
+    """A client that names no deadline."""
+
+
 @dataclass(slots=True, eq=False)
 class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
-    policies of its last decision say of keeping it for review."""
+    policies of its last decision say of keeping it for review. ``client_seconds``: for how long from now the client
+    reads an answer; asked once, when the call is held."""
 
     client: Client
+    client_seconds: Callable[[], float | None] = _waits_on
     waiter: Waiter = field(default_factory=Waiter)
     pending: Pending | None = None
     deadline_seconds: float | None = None

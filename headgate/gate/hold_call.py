@@ -87,9 +87,12 @@ class Holds:
         """
         if held.deadline_seconds is None:
             wanted = decided.decision.hold_seconds
-            held.deadline_seconds = asyncio.get_running_loop().time() + (
-                self._times.hold_seconds if wanted is None else wanted
-            )
+            hold_seconds = self._times.hold_seconds if wanted is None else wanted
+            # A client that gives up itself learns nothing of the approval.
+            client_seconds = held.client_seconds()
+            if client_seconds is not None:
+                hold_seconds = min(hold_seconds, client_seconds)
+            held.deadline_seconds = asyncio.get_running_loop().time() + hold_seconds
         if held.approval_id is None:
             return await self._approvals.act(decided, held)
         # In the order in which they came: the first that is still connected uses the approval.

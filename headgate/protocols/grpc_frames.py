@@ -53,6 +53,14 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
     return Framed(tuple(messages), None)
 
 
+def is_between_messages(body: bytes) -> bool:
+    """Whether the last message that has begun is whole."""
+    at = 0
+    while at < len(body):
+        at += _HEAD_BYTES + int.from_bytes(body[at + 1 : at + _HEAD_BYTES], "big")
+    return at == len(body)
+
+
 def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
     """Raises UnreadableError. Names of codings are case-sensitive here, and ``identity`` compresses nothing."""
     if coding is None or coding in ("", "identity") or not content_coding.is_readable(coding):

@@ -41,6 +41,7 @@ deny contains "not this" if {{
 }}
 """
 CLIENT = """
+import queue
 import sys
 
 import grpc
@@ -50,8 +51,14 @@ try:
     method, said = sys.argv[2], sys.argv[3].encode()
     if method == "Stream":
         print(b" ".join(channel.unary_stream("/tests.Echo/Stream")(said, timeout=30)).decode())
+    elif method == "Chat":
+        to_say = queue.Queue()
+        to_say.put(said)
+        for answer in channel.stream_stream("/tests.Echo/Chat")(iter(to_say.get, None), timeout=9):
+            print(answer.decode())
+            to_say.put(None)
     else:
-        print(channel.unary_unary("/tests.Echo/" + method)(said, timeout=30).decode())
+        print(channel.unary_unary("/tests.Echo/" + method)(said, timeout=float(sys.argv[4])).decode())
 except grpc.RpcError as error:
     trailers = {name: value for name, value in error.trailing_metadata()}
     print(error.code().name, error.details(), trailers.get("grpc-status-details-bin", b""))
@@ -95,8 +102,8 @@ def said(instance, agent: Agent, server: tuple[str, _Echo]):
     )
     environment = {name: value.strip("'\"") for name, value in variables.items()}
 
-    def call(method: str, message: str = "hello") -> str:
-        command = [sys.executable, "-c", CLIENT, server[0], method, message]
+    def call(method: str, message: str = "hello", seconds: int = 30) -> str:
+        command = [sys.executable, "-c", CLIENT, server[0], method, message, str(seconds)]
         return subprocess.run(
             command, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=60
         ).stdout.strip()
@@ -148,3 +155,19 @@ def test_a_held_call_and_its_retry_ask_once(administrator: Administrator, said, 
         assert said("Held", "once").split()[4].rstrip(":") == approval_id
         administrator.approve(approval_id)
         assert said("Held", "once") == "once"
+
+
+def test_a_call_that_waits_for_answers_between_its_messages_is_told_why_it_fails(
+    administrator: Administrator, said, server: tuple[str, _Echo]
+) -> None:
+    with administrator.policy(ALLOWED, priority=1):
+        told = said("Chat")
+    assert told.startswith("UNIMPLEMENTED")
+    assert "Send all messages, then read the answers" in told
+    assert "/tests.Echo/Chat" not in server[1].calls
+
+
+def test_a_hold_ends_before_the_clients_deadline(administrator: Administrator, said) -> None:
+    held = HELD.replace('"hold_seconds": 0', '"hold_seconds": 60')
+    with administrator.policy(held, priority=1):
+        assert said("Late", "once", 6).startswith("UNAVAILABLE Held for approval apr_")
