@@ -35,6 +35,7 @@ from admin_api.audit.verification_routes import router as audit_verification
 from admin_api.audit_reports.routes import router as audit_reports
 from admin_api.body_limit import BODY_LIMIT_BYTES
 from admin_api.break_glass.routes import router as break_glass
+from admin_api.canaries.routes import router as canaries
 from admin_api.connections.platform_routes import router as platform_connections
 from admin_api.connections.routes import router as connections
 from admin_api.demo.routes import router as demo
@@ -127,6 +128,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_taking,
     grants,
     break_glass,
+    canaries,
     mcp_tools,
     offered_mcp_tools,
     approval_events,

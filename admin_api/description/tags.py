@@ -16,6 +16,7 @@ TAGS: Final[Mapping[str, str]] = {
     "health": "Health and metrics of the service.",
     "keys": "Keys of programs and of agents.",
     "links": "Pages that links in messages open.",
+    "canaries": "Canary tokens: values that no call may hold.",
     "mcp-tools": "Tools of MCP servers, and their accepted definitions.",
     "mfa": "Second factors and recovery codes.",
     "nlp policies": "Content policies.",

@@ -32,6 +32,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "nlp": ("headgate.cli.nlp:nlp", "List, create, test and measure content policies."),
     "tools": ("headgate.cli.tools:tools", "Tool catalogues: list, check, import OpenAPI documents."),
     "mcp": ("headgate.cli.mcp:mcp", "Run an MCP server (stdio) whose messages are decided by policies."),
+    "canaries": ("headgate.cli.canaries:canaries", "Canary tokens: create, list, revoke."),
     "mcp-tools": ("headgate.cli.mcp_tools:mcp_tools", "Tools of MCP servers: list, show, accept changes."),
     "agents": ("headgate.cli.agents:agents", "List, create, change, suspend and deactivate agents."),
     "keys": ("headgate.cli.keys:keys", "List, adopt and revoke API keys, including leaked keys."),

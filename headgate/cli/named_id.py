@@ -36,6 +36,9 @@ GRANT: Final = Kind(IdPrefix.GRANT, "grant", "grants list --status all", operati
 BREAK_GLASS: Final = Kind(
     IdPrefix.BREAK_GLASS, "break-glass use", "break-glass list", operations.list_break_glass, "reason"
 )
+CANARY: Final = Kind(
+    IdPrefix.CANARY, "canary token", "canaries list", operations.get_canaries, "name", ("name",), is_paged=False
+)
 MCP_TOOL: Final = Kind(IdPrefix.MCP_TOOL, "MCP tool", "mcp-tools list", operations.list_mcp_tools, "name", ("name",))
 REPORT: Final = Kind(IdPrefix.REPORT, "report", "reports list", operations.list_audit_reports, "type")
 KEY: Final = Kind(IdPrefix.KEY, "key", "keys list", operations.list_keys, "name", ("name",))

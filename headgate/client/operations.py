@@ -28,6 +28,8 @@ if TYPE_CHECKING:
         BuildAnswer,
         BulkDecisionAnswer,
         BulkDecisionRequest,
+        CanariesAnswer,
+        CanaryAnswer,
         CancelBody,
         ChangedAgent,
         ChangedBluesky,
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
         CountedPageSettingVersionAnswer,
         CountedPageUserAnswer,
         CreatedAgentAnswer,
+        CreatedCanaryAnswer,
         CredentialsAnswer,
         DatabaseAnswer,
         DecidingRuleAnswer,
@@ -135,6 +138,7 @@ if TYPE_CHECKING:
         NewAgent,
         NewAgentKey,
         NewBluesky,
+        NewCanary,
         NewConnection,
         NewEndpoint,
         NewGrant,
@@ -650,6 +654,21 @@ def get_break_glass(id: str) -> Call[GlassAnswer]:
 def review_break_glass(id: str, body: ReviewRequest) -> Call[GlassAnswer]:
     """Reviews a break-glass use. ``POST /admin/break-glass/{id}/review``"""
     return Call("POST", f"/admin/break-glass/{_segment(id)}/review", body=body)
+
+
+def get_canaries() -> Call[CanariesAnswer]:
+    """Lists the newest 2,000 canary tokens, newest first, including revoked ones. ``GET /admin/canaries``"""
+    return Call("GET", "/admin/canaries")
+
+
+def create_canary(body: NewCanary) -> Call[CreatedCanaryAnswer]:
+    """Creates a canary token. ``POST /admin/canaries``"""
+    return Call("POST", "/admin/canaries", body=body)
+
+
+def delete_canary(id: str) -> Call[CanaryAnswer]:
+    """Revokes a canary token. ``DELETE /admin/canaries/{id}``"""
+    return Call("DELETE", f"/admin/canaries/{_segment(id)}")
 
 
 def list_grants(

@@ -376,6 +376,22 @@ class BurnAnswer(TypedDict):
     total: float
 
 
+class CanariesAnswer(TypedDict):
+    data: list[CanaryAnswer]
+
+
+class CanaryAnswer(TypedDict):
+    """``begins_with``: the first characters of the value, which is not kept. ``revoked_at`` null: it is in force."""
+
+    begins_with: str
+    created_at: str
+    created_by: str | None
+    id: str
+    length: int
+    name: str
+    revoked_at: str | None
+
+
 class CancelBody(TypedDict):
     reason: NotRequired[StorableText | None]
 
@@ -723,6 +739,17 @@ class CreatedAgentAnswer(TypedDict):
     stopped: str | None
     tags: list[str]
     updated_at: str
+
+
+class CreatedCanaryAnswer(TypedDict):
+    begins_with: str
+    created_at: str
+    created_by: str | None
+    id: str
+    length: int
+    name: str
+    revoked_at: str | None
+    value: str
 
 
 class CredentialsAnswer(TypedDict):
@@ -2053,6 +2080,13 @@ class NewBluesky(TypedDict):
     needs_placeholder: NotRequired[bool]
     service: NotRequired[Url]
     tools: NotRequired[Tools]
+
+
+class NewCanary(TypedDict):
+    """POST /admin/canaries."""
+
+    name: StorableText
+    value: NotRequired[str | None]
 
 
 class NewConnection(TypedDict):

@@ -16,6 +16,8 @@ from headgate.agent_sessions.model import reads_sessions
 from headgate.agents.kill_switch import current_stops
 from headgate.break_glass.model import BrokenGlass
 from headgate.break_glass.store import waiting_glasses
+from headgate.canaries.model import NO_CANARIES, CanarySet
+from headgate.canaries.service import load_canaries
 from headgate.connections.choose import NO_CONNECTIONS, ConnectionBook, book_of
 from headgate.connections.store import load_connections
 from headgate.db.database import Connection, Database
@@ -87,6 +89,7 @@ class OrganizationState:
     reads_usage: bool = False
     """Whether a policy asks what an agent has used of language models today."""
     prices: Prices = NO_PRICES
+    canaries: CanarySet = NO_CANARIES
 
     @property
     def has_exemptions(self) -> bool:
@@ -156,6 +159,7 @@ class OrganizationStates:
             grants = GrantBook(await grants_in_force(connection, org_id))
             connections = book_of(await load_connections(connection, org_id))
             changed = await changed_tools(connection, org_id)
+            canaries = await load_canaries(connection, org_id, self._vault)
             glasses = {(one.agent_id, one.digest): one for one in await waiting_glasses(connection, org_id)}
         # Half a millisecond a new policy, most of it with the interpreter lock released: not in the loop's thread.
         compiled = await asyncio.to_thread(self._compile_policies, policies, around.data, libraries=around.libraries)
@@ -185,6 +189,7 @@ class OrganizationStates:
             changed,
             reads_usage(texts),
             stored_prices(around.documents),
+            canaries,
         )
         if state.reads_usage:
             await self._read_usage(org_id)

@@ -2,7 +2,7 @@
 
 1. precondition  a closed destination or a stop denies for good
 2. rules         Rego policies
-3. content       policies about content, on what is not denied; they only make a decision stricter
+3. content       canary tokens; policies about content, on what is not denied; they only make a decision stricter
 4. exemption     a grant where a policy asks for approval, a break-glass pass where one denies
 5. hold          where a policy asks for approval
 6. record        allowed or denied
@@ -12,18 +12,23 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
+from headgate.gate.find_canaries import without_canaries
 from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.fair_turns import FairTurns
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.policies.model import Decision, Verdict
+
+_SCANS_AT_ONCE: Final = 2
+"""They hold the interpreter's lock, as detectors do."""
 
 type Precondition = Callable[[OrganizationState, BoundCandidate], Decision | None]
 type Recall = Callable[[], Awaitable[Recalled]]
@@ -55,18 +60,21 @@ async def recall_nothing() -> Recalled:
 
 @dataclass(frozen=True, slots=True)
 class DecisionPipeline:
-    """``observe`` receives each decision of steps 1 and 2."""
+    """``observe`` receives each decision of steps 1 and 2, and of canary tokens."""
 
     precondition: Precondition
     rules: RuleDecider
     content: ContentDecider
     observe: Callable[[Decision], None] = lambda decision: None
+    scans: FairTurns = field(default_factory=lambda: FairTurns(_SCANS_AT_ONCE, "canary tokens", rests=True))
 
     async def decide(
         self, state: OrganizationState, candidate: BoundCandidate, recall: Recall = recall_nothing
     ) -> Decision:
         """Raises UnavailableError where too many wait for a turn, and what ``recall`` raises."""
         decision = self._without_content(state, candidate) or await self.rules.in_turn(state, candidate)
+        if state.canaries:
+            decision = await without_canaries(state, candidate, decision, self.scans)
         self.observe(decision)
         if state.nlp_policies and decision.verdict is not Verdict.DENY:
             decision = await self.content.tightened(state, candidate, decision, recall)
@@ -74,7 +82,7 @@ class DecisionPipeline:
 
     def decide_at_once(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
         """The same, where nothing has to be awaited; None: use ``decide``."""
-        return None if state.nlp_policies else self._without_content(state, candidate)
+        return None if state.nlp_policies or state.canaries else self._without_content(state, candidate)
 
     def _without_content(self, state: OrganizationState, candidate: BoundCandidate) -> Decision | None:
         return self.precondition(state, candidate) or self.rules.at_once(state, candidate)

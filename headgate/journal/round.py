@@ -3,14 +3,15 @@
 Fields are elements of PostgreSQL's binary arrays, as they stand in the journal: nothing is decoded that is only stored.
 """
 
+import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from headgate.actions.model import ActionStatus, ExecutionStatus
 from headgate.actions.recorded_entry import ActionEntry, OutcomeEntry
-from headgate.audit.model import EventType
-from headgate.db.arrays import NULL, element
+from headgate.audit.model import SYSTEM, EventType, payload_text
+from headgate.db.arrays import NULL, element, text_of
 
 
 class EventEntry(NamedTuple):
@@ -69,7 +70,7 @@ class Round:
     """The outcomes that count."""
 
 
-_SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD = (
+_SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD, _CANARY = (
     element(one.value)
     for one in (
         EventType.ACTION_SUBMITTED,
@@ -78,12 +79,15 @@ _SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD = (
         EventType.EXECUTION_COMPLETED,
         EventType.EXECUTION_FAILED,
         EventType.RESPONSE_WITHHELD,
+        EventType.CANARY_FOUND,
     )
 )
 _ACTION_ENDED = {True: element(ActionStatus.COMPLETED.value), False: element(ActionStatus.FAILED.value)}
 _EXECUTION_ENDED = {True: element(ExecutionStatus.SUCCEEDED.value), False: element(ExecutionStatus.FAILED.value)}
 _RUNNING = element(ExecutionStatus.RUNNING.value)
 _TRUE = element(True)
+_HAS_CANARIES = b'"data":{"canaries":[{'
+"""Of a decision's payload. No text within it holds this: its quotation marks are escaped."""
 
 
 def outcomes_of_earlier_rounds(entries: Iterable[Entry]) -> list[OutcomeEntry]:
@@ -126,6 +130,10 @@ def _begin(planned: Round, entry: ActionEntry, at: dict[bytes, tuple[int, int]])
     for event_type, payload in ((_SUBMITTED, entry.submitted), (_DECIDED, entry.decided), (_STARTED, entry.started)):
         if payload != NULL:
             planned.events.append(EventEntry(event_type, entry.action_id, entry.agent_id, entry.created_at, payload))
+    if _HAS_CANARIES in entry.decided:
+        planned.events.append(
+            EventEntry(_CANARY, entry.action_id, entry.agent_id, entry.created_at, _canary_payload(entry.decided))
+        )
     if entry.execution_id != NULL:
         at[entry.execution_id] = len(planned.actions), len(planned.executions)
         planned.executions.append(
@@ -140,6 +148,12 @@ def _begin(planned: Round, entry: ActionEntry, at: dict[bytes, tuple[int, int]])
             entry.created_at,
         )
     )  # fmt: skip
+
+
+def _canary_payload(decided: bytes) -> bytes:
+    """An event of its own for what a decision says of canary tokens: people are told of it."""
+    data = json.loads(text_of(decided))["data"]
+    return element(payload_text(SYSTEM, {"canaries": data["canaries"]}))
 
 
 def _end(planned: Round, outcome: OutcomeEntry, action: int, execution: int) -> None:

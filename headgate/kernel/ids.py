@@ -46,6 +46,7 @@ class IdPrefix(StrEnum):
     PASSKEY = "psk"
     MCP_TOOL = "mct"
     BACKUP = "bkp"
+    CANARY = "can"
 
 
 def new_id(prefix: IdPrefix) -> str:

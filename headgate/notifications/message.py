@@ -23,6 +23,7 @@ _TITLES: Final = {
     "policy.quarantined": "A policy was quarantined",
     "mcp_tool.changed": "An MCP tool is not what was accepted",
     "mfa.locked": "Somebody was locked out: too many wrong codes",
+    "canary.found": "A call held a canary token",
     "mfa_code.used": "A recovery code was used",
     "notification.test": "Headgate can reach this channel",
 }

@@ -28,6 +28,7 @@ NOTIFIED_EVENTS: Final = (
     "mcp_tool.changed",
     "mfa.locked",
     "mfa_code.used",
+    "canary.found",
 )
 """The audit log's events that a route may name."""
 DEFAULT_EVENTS: Final = frozenset(
@@ -40,6 +41,7 @@ DEFAULT_EVENTS: Final = frozenset(
         "break_glass.opened",
         "break_glass.used",
         "mfa.locked",
+        "canary.found",
     }
 )
 """The events of a route without ``events``: those that need a person's action."""

@@ -171,8 +171,8 @@ class Decision:
     ``requirements``: one per policy that requires approval, all to be met; empty unless the verdict is
     require_approval. Times are None if no policy sets them. ``nlp``: an entry for each NLP policy that ran.
     ``exempted_by``: the grant or break-glass use that allows what ``spoken`` would not. ``capture``: the least that any
-    of ``spoken`` permits; None: unspecified. ``is_final``: a destination rule or a stop denies it, and no exemption
-    overrides that.
+    of ``spoken`` permits; None: unspecified. ``is_final``: a destination rule, a stop or a canary token denies it, and
+    no exemption overrides that. ``canaries``: an entry for each canary token that the call holds.
     """
 
     verdict: Verdict
@@ -190,6 +190,7 @@ class Decision:
     exempted_by: str | None = None
     capture: CaptureLevel | None = None
     is_final: bool = False
+    canaries: tuple[JsonObject, ...] = ()
 
     def record(self) -> JsonObject:
         """The specification's decision object, with the policy versions behind it."""
@@ -204,6 +205,8 @@ class Decision:
         }
         if self.nlp:
             record["nlp"] = list(self.nlp)
+        if self.canaries:
+            record["canaries"] = list(self.canaries)
         if self.exempted_by is not None:
             record["exempted_by"] = self.exempted_by
         if self.hold_seconds is not None:

@@ -17,6 +17,8 @@ import type {
   BuildAnswer,
   BulkDecisionAnswer,
   BulkDecisionRequest,
+  CanariesAnswer,
+  CanaryAnswer,
   CancelBody,
   ChangedAgent,
   ChangedBluesky,
@@ -49,6 +51,7 @@ import type {
   CountedPageSettingVersionAnswer,
   CountedPageUserAnswer,
   CreatedAgentAnswer,
+  CreatedCanaryAnswer,
   CredentialsAnswer,
   DatabaseAnswer,
   DecidingRuleAnswer,
@@ -124,6 +127,7 @@ import type {
   NewAgent,
   NewAgentKey,
   NewBluesky,
+  NewCanary,
   NewConnection,
   NewEndpoint,
   NewGrant,
@@ -441,6 +445,21 @@ export function getBreakGlass(id: string): Call<GlassAnswer> {
 /** Reviews a break-glass use. `POST /admin/break-glass/{id}/review` */
 export function reviewBreakGlass(id: string, body: ReviewRequest): Call<GlassAnswer> {
   return new Call("POST", `/admin/break-glass/${segment(id)}/review`, { body });
+}
+
+/** Lists the newest 2,000 canary tokens, newest first, including revoked ones. `GET /admin/canaries` */
+export function getCanaries(): Call<CanariesAnswer> {
+  return new Call("GET", `/admin/canaries`);
+}
+
+/** Creates a canary token. `POST /admin/canaries` */
+export function createCanary(body: NewCanary): Call<CreatedCanaryAnswer> {
+  return new Call("POST", `/admin/canaries`, { body });
+}
+
+/** Revokes a canary token. `DELETE /admin/canaries/{id}` */
+export function deleteCanary(id: string): Call<CanaryAnswer> {
+  return new Call("DELETE", `/admin/canaries/${segment(id)}`);
 }
 
 /** Lists grants, newest first. `GET /admin/grants` */

@@ -345,6 +345,21 @@ export interface BurnAnswer {
   total: number;
 }
 
+export interface CanariesAnswer {
+  data: CanaryAnswer[];
+}
+
+/** ``begins_with``: the first characters of the value, which is not kept. ``revoked_at`` null: it is in force. */
+export interface CanaryAnswer {
+  begins_with: string;
+  created_at: string;
+  created_by: string | null;
+  id: string;
+  length: number;
+  name: string;
+  revoked_at: string | null;
+}
+
 export interface CancelBody {
   reason?: StorableText | null;
 }
@@ -678,6 +693,17 @@ export interface CreatedAgentAnswer {
   stopped: string | null;
   tags: string[];
   updated_at: string;
+}
+
+export interface CreatedCanaryAnswer {
+  begins_with: string;
+  created_at: string;
+  created_by: string | null;
+  id: string;
+  length: number;
+  name: string;
+  revoked_at: string | null;
+  value: string;
 }
 
 /** Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls. */
@@ -1900,6 +1926,12 @@ export interface NewBluesky {
   needs_placeholder?: boolean;
   service?: Url;
   tools?: Tools;
+}
+
+/** POST /admin/canaries. */
+export interface NewCanary {
+  name: StorableText;
+  value?: string | null;
 }
 
 /** POST /v1/connections: a credential that a person has. `credentials` by kind: api_key and bearer `secret`; basic `user`, `password`; client_credentials `client_secret` (settings `client_id`, `token_url`); aws_sigv4 `access_key_id`, `secret_access_key`, `session_token` (settings `region`, `service`); mtls `certificate`, `private_key` in PEM. `settings.check_path` is what a test asks for. */

@@ -58,6 +58,7 @@ _NAMES = {
     "/v1/connections": ("connection",),
     "/v1/passkeys": ("passkey",),
     "/admin/traffic": ("exchange",),
+    "/admin/canaries": ("canary",),
     "/admin/retention/holds": ("hold",),
     "/admin/settings": ("told",),
 }
@@ -200,6 +201,7 @@ async def _belongings(gate, superuser) -> dict[str, str]:
         "grant": (await made("/admin/grants", {**bounds, **call}))["id"],
         "glass": glass["id"],
         "mcp_tool": mcp_tool,
+        "canary": (await made("/admin/canaries", {"name": "x"}))["id"],
         "group": (await made("/admin/approver-groups", {"name": "security", "members": []}))["name"],
         "user": bob,
         "session": session,
@@ -306,6 +308,6 @@ def _rows(superuser: Any, org_id: str) -> list[Any]:
             "actions", "approvals", "approval_votes", "execution_calls", "executions", "grants", "break_glass",
             "approver_groups", "approver_absences", "policies", "nlp_policies", "policy_documents", "webhook_endpoints",
             "deliveries", "vault_secrets", "settings", "agents", "org_state",
-            "users", "sessions", "invitations", "mcp_tools",
+            "users", "sessions", "invitations", "mcp_tools", "canaries",
         )
     ]  # fmt: skip

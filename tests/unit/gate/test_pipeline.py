@@ -32,7 +32,14 @@ def _identity(generation: int) -> KeyIdentity:
 
 def _state(generation: int, **members: Any) -> Any:
     return SimpleNamespace(
-        **{"org_id": "org_a", "generation": generation, "nlp_policies": (), "stops": (), "has_exemptions": False}
+        **{
+            "org_id": "org_a",
+            "generation": generation,
+            "nlp_policies": (),
+            "canaries": (),
+            "stops": (),
+            "has_exemptions": False,
+        }
         | members
     )
 

@@ -99,3 +99,18 @@ def test_an_outcome_before_its_action_is_left_out() -> None:
     assert outcomes_of_earlier_rounds(entries) == [entries[0]]
     planned = plan_round(entries, set())
     assert _statuses(planned) == ([b"executing"], [b"running"])
+
+
+def test_a_decision_that_names_canary_tokens_is_an_event_more() -> None:
+    named = (
+        '{"actor":{"id":"headgate","type":"system"},"data":{"canaries":[{"canary_id":"can_1","name":"wiki"}],"n":1}}'
+    )
+    quoted = '{"actor":{},"data":{"reason":"\\"data\\":{\\"canaries\\":[{"}}'
+    entries = [
+        _action(name, status="denied")._replace(decided=element(text)) for name, text in (("a", named), ("b", quoted))
+    ]
+    told = _told(plan_round(entries, set()))
+    assert [kind for kind, _ in told] == [
+        b"action.submitted", b"decision.made", b"canary.found", b"action.submitted", b"decision.made",
+    ]  # fmt: skip
+    assert b'"data":{"canaries":[{"canary_id":"can_1","name":"wiki"}]}' in told[2][1]

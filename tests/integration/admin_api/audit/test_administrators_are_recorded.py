@@ -208,6 +208,8 @@ async def _settings(walk: Walk) -> None:
     await walk.step("PUT", "/admin/settings/kill-switch", json=stop, says="stop.placed")
     lifting = {"scope": "tool", "target": "spam", "stopped": False, "reason": "it is over"}
     await walk.step("PUT", "/admin/settings/kill-switch", json=lifting, says="stop.lifted")
+    canary = (await walk.step("POST", "/admin/canaries", json={"name": "walk"}, says="canary.created"))["id"]
+    await walk.step("DELETE", "/admin/canaries/{}", canary, says="canary.revoked")
 
 
 async def _webhooks_and_notifications(walk: Walk) -> None:

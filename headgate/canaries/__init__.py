@@ -1,0 +1,1 @@
+"""Canary tokens: values that nobody needs, and that no call may hold."""
