@@ -1,5 +1,7 @@
 """What ``headgate backup``, ``restore`` and ``upgrade`` have in common: whom they work for, and what they show."""
 
+from __future__ import annotations
+
 import os
 import pwd
 import socket
@@ -7,22 +9,25 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from headgate.backup.archive import Progress
 from headgate.cli.local_data import find_data
 from headgate.configuration.settings import Settings, read_settings
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.runtime.servers import brings_database
+
+if TYPE_CHECKING:
+    from headgate.backup.archive import Progress
 
 _SHOWN_EVERY_SECONDS: Final = 1.0
 
 
 def settings_of(data_dir: Path | None, runtime_file: Path | None) -> Settings:
     """This shell's settings, for the instance that the options name. Raises UnavailableError, ValidationError."""
+    from headgate.runtime.servers import brings_database  # noqa: PLC0415 - loads the database's driver
+
     settings = read_settings()
     if data_dir is not None:
         return replace(settings, data_dir=data_dir.absolute())
