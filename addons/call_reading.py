@@ -33,6 +33,8 @@ KEPT_BODY_BYTES_MAX: Final = 4 << 10
 INLINE_BODY_BYTES_MAX: Final = 64 << 10
 INLINE_VALUES_MAX: Final = 2_000
 """Half a millisecond."""
+INLINE_FIELDS_BYTES_MAX: Final = 512
+"""Of Protocol Buffers: half a millisecond at the most, too."""
 _CODINGS: Final = frozenset({b"content-encoding", b"grpc-encoding", b"connect-content-encoding"})
 _FIELDS: Final = re.compile(rb"application/(?:grpc|connect|proto)", re.IGNORECASE)
 VALUE_BYTES: Final = 96
@@ -142,7 +144,7 @@ class CallReading:
             and (
                 len(body) > INLINE_BODY_BYTES_MAX
                 or is_coded(call)
-                or (len(body) > INLINE_VALUES_MAX and has_fields(call))
+                or (len(body) > INLINE_FIELDS_BYTES_MAX and has_fields(call))
                 or self._reader.slowness.expects(self._agent_id)
                 or (len(body) > INLINE_VALUES_MAX and body.count(b",") > INLINE_VALUES_MAX)
             )
@@ -195,6 +197,7 @@ def has_fields(call: HttpCall) -> bool:
 
 def weight_of(candidate: Candidate) -> int:
     """Bytes of memory, about: the texts that were made of a call, and its params as objects."""
-    params = candidate.draft.params_bytes
+    params, facts = candidate.draft.params_bytes, candidate.draft.facts
     values = params.count(b",") + params.count(b":")
-    return len(params) + len(candidate.rego_input) + len(candidate.request) + VALUE_BYTES * values
+    opaque = 0 if facts is None else sum(len(data) for _, data in facts.opaque)
+    return opaque + len(params) + len(candidate.rego_input) + len(candidate.request) + VALUE_BYTES * values

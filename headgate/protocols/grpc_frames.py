@@ -54,11 +54,13 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
 
 
 def is_between_messages(body: bytes) -> bool:
-    """Whether the last message that has begun is whole."""
+    """Whether the last message that has begun is whole; of more messages than are read, that is not looked for."""
     at = 0
-    while at < len(body):
+    for _ in range(MESSAGES_MAX):
+        if at >= len(body):
+            return at == len(body)
         at += _HEAD_BYTES + int.from_bytes(body[at + 1 : at + _HEAD_BYTES], "big")
-    return at == len(body)
+    return True
 
 
 def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:

@@ -10,7 +10,7 @@ from enum import IntEnum
 from typing import Final
 
 from headgate.kernel.errors import ValidationError
-from headgate.protocols.protobuf_wire import Field, FieldBudget, UnreadableError, read_fields
+from headgate.protocols.protobuf_wire import DEPTH_MAX, Field, FieldBudget, UnreadableError, read_fields
 
 SET_BYTES_MAX: Final = 8 << 20
 _SET_FIELDS_MAX: Final = 1_000_000
@@ -92,7 +92,7 @@ def read_definitions(data: bytes, *, where: str) -> Definitions:
 
 class _Reader:
     def __init__(self) -> None:
-        self.budget = FieldBudget(_SET_FIELDS_MAX)
+        self.budget = FieldBudget(_SET_FIELDS_MAX, SET_BYTES_MAX * DEPTH_MAX)
         self.messages: dict[str, MessageDefinition] = {}
         self.enums: dict[str, Mapping[int, str]] = {}
         self.methods: dict[tuple[str, str], str] = {}

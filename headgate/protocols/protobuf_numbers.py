@@ -52,7 +52,12 @@ class NumberReader:
             name = str(field.number)
             values = found.setdefault(name, [])
             assert isinstance(values, list)  # noqa: S101 - put there above
-            values.append(self._occurrence(field, (*place, name, len(values)), depth))
+            value = field.value
+            if field.wire_type is WireType.VARINT:
+                assert isinstance(value, int)  # noqa: S101 - read so
+                values.append(value)
+            else:
+                values.append(self._occurrence(field, (*place, name, len(values)), depth))
         return found
 
     def _occurrence(self, field: Field, place: Place, depth: int) -> JsonValue:

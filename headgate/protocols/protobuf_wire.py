@@ -10,8 +10,12 @@ from typing import Final, NamedTuple
 
 DEPTH_MAX: Final = 32
 """Messages in messages, groups included. Official parsers stop at 100."""
-FIELDS_MAX: Final = 50_000
+FIELDS_MAX: Final = 20_000
 """Of one call, those included that are read to find out whether bytes are a message."""
+NESTED_BYTES_MAX: Final = 32 << 20
+"""Of one call, each byte counted once for each message that it is in: so many are copied and decoded."""
+_CONTINUES: Final = 0x80
+"""A byte of a number, as large or larger, has one behind it."""
 _TAG_BYTES_MAX: Final = 5
 _VARINT_BYTES_MAX: Final = 10
 _TAG_LIMIT: Final = 1 << 32
@@ -25,6 +29,9 @@ class WireType(IntEnum):
     GROUP = 3
     GROUP_END = 4
     FIXED32 = 5
+
+
+_WIRE_TYPES: Final = tuple(WireType)
 
 
 class Unread(StrEnum):
@@ -66,12 +73,13 @@ class Field(NamedTuple):
 
 
 class FieldBudget:
-    """What is left of FIELDS_MAX for one call."""
+    """What is left of FIELDS_MAX and NESTED_BYTES_MAX for one call."""
 
-    __slots__ = ("left",)
+    __slots__ = ("bytes_left", "left")
 
-    def __init__(self, fields: int = FIELDS_MAX) -> None:
+    def __init__(self, fields: int = FIELDS_MAX, nested_bytes: int = NESTED_BYTES_MAX) -> None:
         self.left = fields
+        self.bytes_left = nested_bytes
 
     def take(self) -> None:
         """Raises UnreadableError."""
@@ -79,18 +87,29 @@ class FieldBudget:
         if self.left < 0:
             raise UnreadableError(Unread.TOO_MANY)
 
+    def take_bytes(self, size: int) -> None:
+        """Raises UnreadableError."""
+        self.bytes_left -= size
+        if self.bytes_left < 0:
+            raise UnreadableError(Unread.TOO_LARGE)
+
 
 def read_fields(data: bytes, budget: FieldBudget, depth: int = 0) -> list[Field]:
     """All of ``data`` as one message, in order. ``depth``: of this message in others.
 
     Raises UnreadableError; TOO_DEEP only of what is a message: without ends, ``[[[[`` opens groups and is a text.
     """
+    budget.take_bytes(len(data))
     fields: list[Field] = []
     open_groups: list[tuple[int, list[Field]]] = []
     at, deepest = 0, 0
     while at < len(data):
         budget.take()
-        tag, at = read_varint(data, at, bytes_max=_TAG_BYTES_MAX, limit=_TAG_LIMIT)
+        tag = data[at]
+        if tag < _CONTINUES:
+            at += 1
+        else:
+            tag, at = read_varint(data, at, bytes_max=_TAG_BYTES_MAX, limit=_TAG_LIMIT)
         number, kind = tag >> 3, tag & 7
         if number == 0 or kind > WireType.FIXED32:
             raise UnreadableError(Unread.INVALID)
@@ -106,7 +125,7 @@ def read_fields(data: bytes, budget: FieldBudget, depth: int = 0) -> list[Field]
             fields = outer
         else:
             value, at = _plain_value(data, at, kind)
-            fields.append(Field(number, WireType(kind), value))
+            fields.append(Field(number, _WIRE_TYPES[kind], value))
     if open_groups:
         raise UnreadableError(Unread.INVALID)
     if fields and depth + deepest > DEPTH_MAX:
@@ -133,10 +152,12 @@ def read_varint(
 ) -> tuple[int, int]:
     """The unsigned number at this place, and the place behind it. Raises UnreadableError."""
     value = shift = 0
+    if at < len(data) and data[at] < _CONTINUES:
+        return data[at], at + 1
     for place in range(at, min(at + bytes_max, len(data))):
         byte = data[place]
         value |= (byte & 0x7F) << shift
-        if byte < 0x80:
+        if byte < _CONTINUES:
             if value >= limit:
                 break
             return value, place + 1

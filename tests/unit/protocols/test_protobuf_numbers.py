@@ -222,6 +222,11 @@ def test_number_of_fields() -> None:
     assert reason(text(1, b"\x08\x01" * FIELDS_MAX)) is Unread.TOO_MANY
 
 
+def test_bytes_are_counted_in_each_message_that_they_are_in() -> None:
+    assert read(nested(4, text(1, b"\xff" * (4 << 20))))
+    assert reason(nested(12, text(1, b"\xff" * (4 << 20)))) is Unread.TOO_LARGE
+
+
 def test_the_messages_of_one_call_share_the_bounds() -> None:
     reader = NumberReader()
     reader.read(b"\x08\x01" * FIELDS_MAX)
