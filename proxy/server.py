@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Mapping
 from contextlib import AsyncExitStack, suppress
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 import structlog
@@ -49,7 +49,7 @@ from headgate.detectors.prepare import prepare
 from headgate.gate.caller import Callers
 from headgate.gate.cancellations import Cancellations
 from headgate.gate.decision_point import decision_point
-from headgate.gate.hold_call import Holds, HoldTimes
+from headgate.gate.hold_call import Holds, HoldTimes, unwatched
 from headgate.gate.pipeline import Decided
 from headgate.gate.preconditions import stopped
 from headgate.gate.process import MarkedThreads, open_deciding
@@ -80,6 +80,11 @@ from proxy.master import Gate, ProxySettings
 from proxy.settings import GateSettings
 from proxy.trust import write_upstream_roots
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
+    from addons.trace import CallTraces
+
 _log = structlog.get_logger(__name__)
 
 _CONNECTIONS: Final = 6
@@ -92,8 +97,8 @@ _GIVEN_BACK_BYTES: Final = 32 << 20
 """Of bodies that were held a moment ago: their memory goes back to the system."""
 
 
-async def serve(settings: GateSettings) -> None:
-    """Serve until SIGTERM or SIGINT.
+async def serve(settings: GateSettings, tracer: "Tracer | None" = None) -> None:
+    """Serve until SIGTERM or SIGINT. ``tracer`` None: telemetry is off.
 
     Held calls are then told to come back, requests in flight are given ten seconds, and their outcomes are written.
     """
@@ -101,7 +106,7 @@ async def serve(settings: GateSettings) -> None:
     keep_little()
     async with AsyncExitStack() as stack:
         gate = Gate(_mitmproxy_settings(settings))
-        gate_addons, holds, ready = await _build(settings, gate, stack)
+        gate_addons, holds, ready = await _build(settings, gate, stack, _traces(tracer))
         monitor = MonitorPort(settings.monitor, ready)
         await monitor.open()
         stack.push_async_callback(monitor.close)
@@ -137,7 +142,17 @@ def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
     )
 
 
-async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> tuple[list[object], Holds, Readiness]:
+def _traces(tracer: "Tracer | None") -> "CallTraces | None":
+    if tracer is None:
+        return None
+    from addons.trace import CallTraces  # noqa: PLC0415 - of an extra, which is there where telemetry is on
+
+    return CallTraces(tracer)
+
+
+async def _build(
+    settings: GateSettings, gate: Gate, stack: AsyncExitStack, traces: "CallTraces | None"
+) -> tuple[list[object], Holds, Readiness]:
     """The addons, the held calls, and whether this process can decide and record; what they stand on is closed by
     ``stack``, in the opposite order of opening."""
     clock = system_clock
@@ -185,6 +200,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
         times=HoldTimes(settings.hold_seconds, settings.approval_expires_seconds, settings.public_api_url),
         most_open_approvals=MOST_OPEN_APPROVALS if settings.rate_limits else None,
         shadow=partial(_recorded, shadow_calls, sessions),
+        watch=unwatched if traces is None else traces.held,
     )
 
     stack.push_async_callback(point.instance.end)
@@ -221,14 +237,16 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
     limiter = LocalLimiter(settings.quotas) if settings.rate_limits else None
     capture = Capture(captures)
     guard = Guard(OwnPlaces(lambda: gate.listener.ports, api_origin))
+    call_gate, before, after = (point.gate, [], []) if traces is None else traces.around(point.gate)
     gate_addons = in_order(
         limits=Limits(settings.limits),
         certificate=Certificate(settings.authority.certificate_file.read_bytes),
         identify=Identify(keys=keys, states=states, clock=clock, api_origin=api_origin, limiter=limiter),
         guard=guard,
         streaming=Streaming(),
+        trace=before,
         enforce=Enforce(
-            gate=point.gate,
+            gate=call_gate,
             reader=CallReader(deciding.catalogue, gate.budget, time.monotonic),
             guard=guard,
             ends=point.ends,
@@ -245,7 +263,7 @@ async def _build(settings: GateSettings, gate: Gate, stack: AsyncExitStack) -> t
             pins=ToolPins(database, clock),
             public_api_url=settings.public_api_url,
         ),
-        others=[Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
+        others=[*after, Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
     )
 
     async def is_ready() -> bool:

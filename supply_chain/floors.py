@@ -16,6 +16,7 @@ PYTHON_LOCKS: Final = (
     "requirements-classifier.lock",
     "requirements-embedded.lock",
     "requirements-notifications.lock",
+    "requirements-opentelemetry.lock",
     "requirements-reports.lock",
     "requirements-dev.lock",
     "requirements-site.lock",

@@ -21,6 +21,7 @@ LOCKS: Final = {
     "requirements-embedded.lock": Use.SHIPPED,
     "requirements-classifier.lock": Use.OPTIONAL,
     "requirements-notifications.lock": Use.OPTIONAL,
+    "requirements-opentelemetry.lock": Use.OPTIONAL,
     "requirements-reports.lock": Use.OPTIONAL,
 }
 _LOCKED: Final = re.compile(r"^([A-Za-z0-9][\w.-]*==[^\\\n]*)", re.MULTILINE)

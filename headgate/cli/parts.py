@@ -5,15 +5,22 @@ Here the process' settings become those of each part: the parts know nothing of 
 
 import asyncio
 import sys
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
 from datetime import timedelta
+from importlib import metadata
+from typing import TYPE_CHECKING
 
 import click
 
 from headgate.configuration.settings import Part, Settings, read_settings
+from headgate.kernel.extras import importing
 from headgate.kernel.loading import loading
 from headgate.monitor.settings import MonitorSettings
 from headgate.runtime.begin import wait_to_begin
+
+if TYPE_CHECKING:
+    from headgate.telemetry.export import Telemetry
 
 
 @click.command()
@@ -30,52 +37,52 @@ def api() -> None:
         from headgate.ratelimits.classes import quotas_of  # noqa: PLC0415
         from headgate.sessions.model import SessionLimits  # noqa: PLC0415
 
-    wait_to_begin()
-    run(
-        ApiSettings(
-            database_dsn=settings.database_url_of(Part.API),
-            valkey_url=settings.redis_url,
-            data_dir=settings.data_dir,
-            host=settings.api_host,
-            port=settings.api_port,
-            rate_limits=settings.rate_limits,
-            quotas=quotas_of(settings),
-            local_tokens=settings.jwt_local_issuer,
-            passkeys=settings.passkeys,
-            oidc=configured_issuers(settings),
-            public_url=settings.api_url,
-            proxy_url=settings.proxy_url,
-            session_limits=SessionLimits(
-                timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)
-            ),
-            sign_in_trust=timedelta(seconds=settings.sign_in_trust_seconds),
-            ca_certificate=settings.ca_file or settings.data.public / "ca.pem",
-            approval_expires_seconds=settings.approval_expires_seconds,
-            grant_max_seconds=settings.grant_max_seconds,
-            key_lifetime_days=settings.key_lifetime_days,
-            delegation_depth=settings.delegation_depth,
-            execution_concurrency_max=settings.execution_concurrency_max,
-            body_limit_bytes=settings.api_body_limit_bytes,
-            event_streams_of_person=settings.event_streams_per_person,
-            connections_max=settings.api_connections_max,
-            connections_of_address=settings.api_connections_per_address,
-            bodies_bytes_max=settings.api_bodies_limit_bytes,
-            trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
-            upstream_ca_file=settings.upstream_ca_file,
-            monitor=_monitor(settings),
-            classifiers_dir=settings.classifiers_dir,
-            master_keys_file=settings.master_keys_file,
-            signing_keys=signing_key_source(settings),
-            checkpoint_seconds=settings.checkpoint_seconds,
-            mfa_provider=provider_settings(
-                settings.mfa_provider,
-                issuer=settings.jwt_issuer,
-                url=settings.mfa_provider_url,
-                client_id=settings.mfa_provider_client_id,
-                secret=settings.mfa_provider_secret,
-            ),
-        )
+    api_settings = ApiSettings(
+        database_dsn=settings.database_url_of(Part.API),
+        valkey_url=settings.redis_url,
+        data_dir=settings.data_dir,
+        host=settings.api_host,
+        port=settings.api_port,
+        rate_limits=settings.rate_limits,
+        quotas=quotas_of(settings),
+        local_tokens=settings.jwt_local_issuer,
+        passkeys=settings.passkeys,
+        oidc=configured_issuers(settings),
+        public_url=settings.api_url,
+        proxy_url=settings.proxy_url,
+        session_limits=SessionLimits(
+            timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)
+        ),
+        sign_in_trust=timedelta(seconds=settings.sign_in_trust_seconds),
+        ca_certificate=settings.ca_file or settings.data.public / "ca.pem",
+        approval_expires_seconds=settings.approval_expires_seconds,
+        grant_max_seconds=settings.grant_max_seconds,
+        key_lifetime_days=settings.key_lifetime_days,
+        delegation_depth=settings.delegation_depth,
+        execution_concurrency_max=settings.execution_concurrency_max,
+        body_limit_bytes=settings.api_body_limit_bytes,
+        event_streams_of_person=settings.event_streams_per_person,
+        connections_max=settings.api_connections_max,
+        connections_of_address=settings.api_connections_per_address,
+        bodies_bytes_max=settings.api_bodies_limit_bytes,
+        trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
+        upstream_ca_file=settings.upstream_ca_file,
+        monitor=_monitor(settings),
+        classifiers_dir=settings.classifiers_dir,
+        master_keys_file=settings.master_keys_file,
+        signing_keys=signing_key_source(settings),
+        checkpoint_seconds=settings.checkpoint_seconds,
+        mfa_provider=provider_settings(
+            settings.mfa_provider,
+            issuer=settings.jwt_issuer,
+            url=settings.mfa_provider_url,
+            client_id=settings.mfa_provider_client_id,
+            secret=settings.mfa_provider_secret,
+        ),
     )
+    wait_to_begin()
+    with _telemetry(settings, Part.API):
+        run(api_settings)
 
 
 @click.command()
@@ -125,8 +132,10 @@ def _serve_proxy(settings: Settings) -> None:
     answers = replace(
         gate.answers, body=settings.inspected_answer_limit_bytes, seconds=settings.inspected_answer_seconds
     )
+    telemetry = _telemetry(settings, Part.PROXY)
     # Plain asyncio: the guard stands in the loop's resolver, which uvloop would pass by (proxy/resolver.py).
-    asyncio.run(serve(replace(gate, limits=limits, answers=answers)))
+    with telemetry as opened:
+        asyncio.run(serve(replace(gate, limits=limits, answers=answers), None if opened is None else opened.tracer))
 
 
 @click.command()
@@ -155,7 +164,8 @@ def worker() -> None:
         monitor=_monitor(settings),
     )
     wait_to_begin()
-    asyncio.run(run(worker_settings))
+    with _telemetry(settings, Part.WORKER):
+        asyncio.run(run(worker_settings))
 
 
 @click.command()
@@ -204,6 +214,21 @@ def migrate(as_json: bool) -> None:
         click.echo(f"applied {name}")
     if not applied:
         click.echo("up to date")
+
+
+def _telemetry(settings: Settings, part: Part) -> "AbstractContextManager[Telemetry | None]":
+    """What hands traces, metrics and log lines to a collector; None: no collector is named, and nothing is imported.
+
+    To be entered once the process has its metrics and its log. Raises MissingExtraError.
+    """
+    if settings.otlp_endpoint is None:
+        return nullcontext()
+    with loading(), importing("opentelemetry", "exports to HEADGATE_OTLP_ENDPOINT"):
+        from headgate.telemetry.export import Telemetry  # noqa: PLC0415 - of an extra
+        from headgate.telemetry.settings import TelemetrySettings  # noqa: PLC0415
+
+    version = metadata.version("headgate")
+    return closing(Telemetry(TelemetrySettings(settings.otlp_endpoint, settings.otlp_headers, part, version)))
 
 
 def _monitor(settings: Settings) -> MonitorSettings:

@@ -7,7 +7,7 @@ JSON, one object a line, for services; readable lines on a terminal. Records of 
 import logging
 import re
 import sys
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Final
 
 import structlog
@@ -52,23 +52,25 @@ def _masked(value: object, depth: int) -> object:
     return mask_text(str(value))
 
 
+_SHARED: Final[list[structlog.typing.Processor]] = [
+    structlog.contextvars.merge_contextvars,
+    structlog.stdlib.add_log_level,
+    structlog.stdlib.add_logger_name,
+    structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
+    structlog.processors.StackInfoRenderer(),
+    structlog.processors.format_exc_info,
+    mask_event,
+]
+
+
 def configure_logs(settings: Settings) -> None:
     """Set up logging of this process; to be called once, before anything is logged."""
     is_text = settings.log_format == "text" or (settings.log_format == "auto" and sys.stderr.isatty())
     level = logging.getLevelNamesMapping()[settings.log_level.upper()]
-    shared: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.add_logger_name,
-        structlog.processors.TimeStamper(fmt="iso", utc=True, key="at"),
-        structlog.processors.StackInfoRenderer(),
-        structlog.processors.format_exc_info,
-        mask_event,
-    ]
     structlog.configure(
         processors=[
             structlog.stdlib.filter_by_level,
-            *shared,
+            *_SHARED,
             structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
         ],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -80,12 +82,7 @@ def configure_logs(settings: Settings) -> None:
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.addFilter(SampledLines())
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
-        )
-    )
+    handler.setFormatter(_formatter(renderer))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level)
@@ -94,3 +91,19 @@ def configure_logs(settings: Settings) -> None:
     quiet = ("uvicorn.access", "httpx", "httpcore", "hpack", "psycopg.pool", "procrastinate.periodic")
     for name in quiet:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
+
+
+def also_log_to(handler: logging.Handler) -> Callable[[], None]:
+    """Gives ``handler`` the lines that standard error gets, masked, as JSON; returns what ends that."""
+    handler.addFilter(SampledLines())
+    handler.setFormatter(_formatter(structlog.processors.JSONRenderer()))
+    root = logging.getLogger()
+    root.addHandler(handler)
+    return lambda: root.removeHandler(handler)
+
+
+def _formatter(renderer: structlog.typing.Processor) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=_SHARED,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+    )

@@ -140,6 +140,16 @@ class Settings:
         "How long a process that runs by itself and is told to stop goes on, not ready, so that a load balancer leaves"
         " it out before its connections end.", seconds_up_to(300),
     )  # fmt: skip
+    otlp_endpoint: str | None = variable(
+        "HEADGATE_OTLP_ENDPOINT", None,
+        "An OpenTelemetry collector (OTLP over HTTP), `http://host:4318`: proxies send traces, and every part sends"
+        " metrics and log lines. Needs the extra `opentelemetry`. Unset: nothing is sent.", http_url,
+    )  # fmt: skip
+    otlp_headers: Secret | None = variable(
+        "HEADGATE_OTLP_HEADERS", None,
+        "Headers of each export to `HEADGATE_OTLP_ENDPOINT`: `NAME=VALUE`, separated by commas.", secret_text,
+        secret=True,
+    )  # fmt: skip
     upstream_ca_file: Path | None = variable(
         "HEADGATE_UPSTREAM_CA_FILE", None,
         "A file of certificates (PEM) that upstream servers may chain to, beside the public roots.", existing_file,

@@ -10,7 +10,7 @@ from headgate.gate.admit_call import CallGate
 from headgate.gate.caller import Callers
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_limits import HeldCounts
-from headgate.gate.hold_call import Holds, HoldTimes
+from headgate.gate.hold_call import Holds, HoldTimes, HoldWatch, unwatched
 from headgate.gate.pipeline import DecisionPipeline
 from headgate.gate.record_batch import GateRecorder
 from headgate.gate.record_rows import RecordedObserver, observe_nothing
@@ -42,6 +42,7 @@ def decision_point(
     times: HoldTimes,
     most_open_approvals: int | None = None,
     shadow: RecordedObserver = observe_nothing,
+    watch: HoldWatch = unwatched,
 ) -> DecisionPoint:
     """``most_open_approvals``: for agents without a limit of their own; None: no limit, of held calls either."""
     clock = callers.clock
@@ -58,6 +59,7 @@ def decision_point(
         most_open_approvals=most_open_approvals,
         counts=HeldCounts() if most_open_approvals is not None else HeldCounts(None, None),
         shadow=shadow,
+        watch=watch,
     )
     gate = CallGate(
         pipeline=pipeline,

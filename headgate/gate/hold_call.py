@@ -5,6 +5,8 @@ steps, so that an approval is used only while current policies agree.
 """
 
 import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 from headgate.actions.instance import Instance
@@ -25,6 +27,13 @@ from headgate.gate.refusals import ClientGoneError, pending_error
 from headgate.kernel.clock import Clock
 from headgate.nlp_policies.recall import Recalled
 from headgate.policies.model import Decision
+
+type HoldWatch = Callable[[HeldCall], AbstractContextManager[None]]
+"""Around each wait for a person."""
+
+
+def unwatched(_held: HeldCall) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +61,9 @@ class Holds:
         most_open_approvals: int | None,
         counts: HeldCounts,
         shadow: RecordedObserver = observe_nothing,
+        watch: HoldWatch = unwatched,
     ) -> None:
+        self._watch = watch
         self._counts = counts
         self._approvals = HeldApprovals(
             database=database,
@@ -115,7 +126,7 @@ class Holds:
             )
         # No wake-up announces an expiry: each held call watches it.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
-        with self._counts.waiting(agent, pending.approval_id):
+        with self._watch(held), self._counts.waiting(agent, pending.approval_id):
             async with self._wake_ups.waiting(pending.approval_id, held.waiter):
                 await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
         if not held.client.connected:

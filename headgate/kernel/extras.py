@@ -8,6 +8,7 @@ from headgate.kernel.errors import ErrorCode, HeadgateError
 
 _PACKAGES: Final[Mapping[str, frozenset[str]]] = {
     "notifications": frozenset({"apprise"}),
+    "opentelemetry": frozenset({"opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter"}),
     "reports": frozenset({"typst", "font_source_sans_pro"}),
 }
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from prometheus_client import REGISTRY
 
 import addons.metrics  # noqa: F401 - registers its metrics
-import headgate.mfa.events  # noqa: F401 - registers its metrics
+import headgate.mfa.events
+import headgate.telemetry.batches  # noqa: F401 - registers its metrics
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 ROW = re.compile(r"^\| `(headgate_\w+)` \| (\w+) \| (.*?) \| (.*) \|$", re.MULTILINE)
