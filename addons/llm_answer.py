@@ -1,7 +1,7 @@
 """Reads the answer of a language model as it passes, for the tokens that it took and the tools that it asks for.
 
-Within a bound; what lies beyond it, or cannot be read, is estimated by the bytes. Nothing that fails here reaches the
-caller: it would hang the client.
+Within a bound. Beyond it only what the model wrote is counted, and bytes that cannot be read count as written. Nothing
+that fails here reaches the caller: it would hang the client.
 """
 
 from typing import Final
@@ -10,7 +10,7 @@ import structlog
 
 from headgate.protocols.answer_head import AnswerHead, StreamKind
 from headgate.protocols.answer_pieces import Pieces
-from headgate.protocols.coded_stream import Decoder, decoder_of
+from headgate.protocols.coded_stream import Decoder, PieceTooLargeError, decoder_of
 from headgate.protocols.llm import ModelCall
 from headgate.protocols.llm_answer import LlmAnswerReader, Usage
 
@@ -24,7 +24,7 @@ _REFUSED: Final = 400
 class LlmAnswer:
     """From the head of the answer to its end."""
 
-    __slots__ = ("_decoder", "_message", "_pieces", "_reader", "_status", "call")
+    __slots__ = ("_decoder", "_is_unreadable", "_message", "_pieces", "_reader", "_status", "call")
 
     def __init__(self, call: ModelCall) -> None:
         self.call = call
@@ -33,6 +33,7 @@ class LlmAnswer:
         self._decoder: Decoder | None = None
         self._message: bytearray | None = None
         self._pieces: Pieces | None = None
+        self._is_unreadable = False
 
     def begin(self, head: AnswerHead) -> None:
         """How the body is to be read."""
@@ -49,11 +50,16 @@ class LlmAnswer:
 
     def feed(self, data: bytes) -> None:
         """A piece of the body, as it arrived."""
-        if self._pieces is None and self._message is None:
+        if self._is_unreadable:
+            self._reader.unread(len(data))
             return
         try:
             self._read(data if self._decoder is None else self._decoder.feed(data))
+        except PieceTooLargeError as error:
+            self._reader.part(error.decoded)
+            self._give_up(error)
         except Exception as error:  # noqa: BLE001 - as in begin
+            self._reader.unread(len(data))
             self._give_up(error)
 
     @property
@@ -83,12 +89,18 @@ class LlmAnswer:
             if events := self._pieces.take():
                 self._reader.events(events)
             if len(self._pieces) > HELD_BYTES_MAX:
+                self._pieces.finish()
+                self._reader.part(self._pieces.take())
                 self._pieces = None
         elif self._message is not None:
             self._message += decoded
             if len(self._message) > HELD_BYTES_MAX:
+                self._reader.part(bytes(self._message))
                 self._message = None
+        else:
+            self._reader.part(decoded)
 
     def _give_up(self, error: Exception) -> None:
         self._pieces = self._message = None
+        self._is_unreadable = True
         _log.info("llm_answer_not_read", error=repr(error))

@@ -6,6 +6,7 @@ Sources: the API references of OpenAI (chat completions, "include usage"; respon
 and an answer that says nothing readable is estimated.
 """
 
+import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,6 +27,11 @@ _WRITTEN: Final = re.compile(
     rb'"(?:content|text|arguments|partial_json|delta|thinking|reasoning|reasoning_content|refusal)"\s*:\s*'
     rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 )
+_BEGUN: Final = re.compile(_WRITTEN.pattern.removesuffix(b'"') + rb"\\?\Z")
+_GOES_ON: Final = re.compile(rb'([^"\\]*+(?:\\.[^"\\]*+)*+)(?:(")|\\?\Z)')
+_TAIL_BYTES: Final = 64
+"""Longer than any of these names: what stands at the end of a piece may go on in the next."""
+_CHUNK_OF_BEDROCK: Final = re.compile(rb'"bytes":"([A-Za-z0-9+/]+={0,2})"')
 _USAGE: Final = re.compile(rb'"usage(?:Metadata)?"\s*:\s*\{')
 _FINAL_EVENT: Final = "message_delta"
 
@@ -45,7 +51,7 @@ class Usage:
 class LlmAnswerReader:
     """Takes the messages of one answer: one, or the events of a stream."""
 
-    __slots__ = ("_form", "_is_final", "_said", "_tools", "_written_bytes")
+    __slots__ = ("_form", "_in_text", "_is_final", "_rest", "_said", "_tools", "_written_bytes")
 
     def __init__(self, form: LlmForm) -> None:
         self._form = form
@@ -53,6 +59,8 @@ class LlmAnswerReader:
         self._is_final = False
         self._tools: dict[str, None] = {}
         self._written_bytes = 0
+        self._rest = b""
+        self._in_text = False
 
     def events(self, events: bytes) -> None:
         """Whole server-sent events (the HTML standard, "Interpreting an event stream"). Raises nothing."""
@@ -65,9 +73,37 @@ class LlmAnswerReader:
 
     def message(self, body: bytes) -> None:
         """A whole answer, in JSON. Raises nothing."""
-        for match in _WRITTEN.finditer(body):
+        for data in _chunks_of(body) if self._form is LlmForm.MESSAGES else [body]:
+            for match in _WRITTEN.finditer(data):
+                self._written_bytes += len(match[1])
+            self._take(data)
+
+    def part(self, data: bytes) -> None:
+        """A part of an answer that is too large to be kept whole: what a model wrote in it counts. Raises nothing."""
+        data, at = self._rest + data, 0
+        if self._in_text:
+            match = _GOES_ON.match(data)
+            if match is None:
+                return
             self._written_bytes += len(match[1])
-        self._take(body)
+            self._in_text, at = match[2] is None, match.end()
+            if self._in_text:
+                self._rest = data[match.end(1) :]
+                return
+        for match in _WRITTEN.finditer(data, at):
+            self._written_bytes += len(match[1])
+            at = match.end()
+        begun = _BEGUN.search(data, at)
+        if begun is None:
+            self._rest = data[max(at, len(data) - _TAIL_BYTES) :]
+        else:
+            self._written_bytes += len(begun[1])
+            self._in_text, self._rest = True, data[begun.end(1) :]
+
+    def unread(self, size: int) -> None:
+        """So many bytes could not be read at all. Whatever they hold counts as written."""
+        if self._form not in (LlmForm.EMBEDDINGS, LlmForm.EMBED_CONTENT):
+            self._written_bytes += size
 
     @property
     def tools(self) -> list[str]:
@@ -136,6 +172,14 @@ def _data_of(events: bytes) -> Iterator[bytes]:
         elif not line and data:
             yield b"\n".join(data)
             data = []
+
+
+def _chunks_of(body: bytes) -> list[bytes]:
+    """The events in a binary stream of Bedrock; of any other answer itself."""
+    try:
+        return [base64.b64decode(one) for one in _CHUNK_OF_BEDROCK.findall(body)] or [body]
+    except ValueError:
+        return [body]
 
 
 def _inner(value: Any, *path: str) -> Any:

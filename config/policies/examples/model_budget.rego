@@ -61,3 +61,9 @@ deny contains "the agent has spent twice its budget of today" if {
 	asks_a_model
 	input.usage.agent.cost_usd >= cost_max_usd * 2
 }
+
+# Its answer is fetched by another call, which says nothing of tokens that is counted.
+deny contains "an answer in the background is not counted: send the call without it" if {
+	asks_a_model
+	object.get(input, ["params", "body", "background"], false) != false
+}
