@@ -12,6 +12,7 @@ from admin_api.identifiers import DataPath, ModulePath, PolicyId
 from admin_api.json_values import WholeNumber
 from admin_api.policies.saving import changing
 from admin_api.policies.schemas import NewPolicy, PolicyChange
+from headgate.kernel.errors import ValidationError
 from headgate.policies.change_set import (
     CHANGES_MAX,
     PolicyCreation,
@@ -32,12 +33,22 @@ class _Change(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+def _refuse_cases(policy: NewPolicy | PolicyChange) -> None:
+    """Changes of many policies run no test cases, so they save none (decision 0087). Raises ValidationError."""
+    if "cases" in policy.model_fields_set:
+        raise ValidationError(
+            "cases: changes of many policies at once run no test cases. Save them with PUT or PATCH of the policy.",
+            details={"field": "cases", "reason": "not in a change set"},
+        )
+
+
 class CreatePolicy(_Change):
     change: Literal["create_policy"]
     policy: NewPolicy
 
     def parsed(self, note: str | None) -> RuleChange:
         del note
+        _refuse_cases(self.policy)
         return PolicyCreation(self.policy.draft())
 
 
@@ -48,6 +59,7 @@ class UpdatePolicy(_Change):
 
     def parsed(self, note: str | None) -> RuleChange:
         del note
+        _refuse_cases(self.policy)
         expected = _expected(self.policy.version)
         return PolicyUpdate(self.policy_id, changing(self.policy.changes()), expected)
 

@@ -46,7 +46,9 @@ async def create(
     shape: CurrentShape = None,
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """Creates a policy. It applies to the next decision. Invalid Rego: 400 with line, column and the source line."""
-    saved = await save_new(dependencies, principal, body.draft(), body.change_note)
+    saved = await save_new(
+        dependencies, principal, body.draft(), body.change_note, accept_failing_cases=body.accept_failing_cases
+    )
     return _newest(saved, response, shape)
 
 
@@ -110,7 +112,15 @@ async def replace(
     """Replaces a policy with a next version. Omitted fields get their defaults. Identical content creates
     no version."""
     expected = expected_version(if_match, body.version)
-    saved = await save_change(dependencies, principal, id, replacing(body.draft()), expected, body.change_note)
+    saved = await save_change(
+        dependencies,
+        principal,
+        id,
+        replacing(body.draft()),
+        expected,
+        body.change_note,
+        accept_failing_cases=body.accept_failing_cases,
+    )
     return _newest(saved, response, shape)
 
 
@@ -126,7 +136,15 @@ async def update(
 ) -> SavedPolicyAnswer | SavedCamelPolicyAnswer:
     """Updates fields of a policy as its next version. Omitted fields keep their values."""
     expected = expected_version(if_match, body.version)
-    saved = await save_change(dependencies, principal, id, changing(body.changes()), expected, body.change_note)
+    saved = await save_change(
+        dependencies,
+        principal,
+        id,
+        changing(body.changes()),
+        expected,
+        body.change_note,
+        accept_failing_cases=body.accept_failing_cases,
+    )
     return _newest(saved, response, shape)
 
 

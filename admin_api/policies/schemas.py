@@ -2,7 +2,7 @@
 
 import json
 from datetime import datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -51,11 +51,19 @@ def _not_null(value: Any) -> Any:
     return value
 
 
+CASES_MAX: Final = 500
+_NOT_CONTENT: Final = frozenset({"change_note", "version", "accept_failing_cases"})
 _Value = TypeVar("_Value")
 # Not ``type``: each use would be a schema of its own in the description.
 _Kept = Annotated[_Value | SkipJsonSchema[None], BeforeValidator(_not_null)]
 
 _NOTE = Field(default=None, max_length=NOTE_MAX_CHARACTERS, description="Note for the version history.")
+_CASES = Field(
+    default=None,
+    max_length=CASES_MAX,
+    description="Test cases, kept with the version. They run before it is saved. PUT without them keeps the cases.",
+)
+_ACCEPT = Field(default=False, description="Save although tests fail.")
 _VERSION = Field(default=None, description="The version to change. 409 if it is not the newest.")
 
 
@@ -79,11 +87,14 @@ class NewPolicy(_Body):
     mode: PolicyMode = Field(
         default=PolicyMode.ENFORCE, description="shadow: evaluated and recorded, but not enforced."
     )
+    cases: list[dict[str, Any]] | None = _CASES
+    accept_failing_cases: StrictBool = _ACCEPT
     change_note: str | None = _NOTE
 
     def draft(self) -> PolicyDraft:
         text, rules = policy_text(self.name, self.rego_policy, self.rules)
-        return PolicyDraft(self.name, text, self.description, self.enabled, self.priority, self.mode, rules)
+        cases = cases_text(self.cases)
+        return PolicyDraft(self.name, text, self.description, self.enabled, self.priority, self.mode, rules, cases)
 
 
 def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] | None) -> tuple[str, str | None]:
@@ -100,8 +111,13 @@ def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] 
     return rego_policy, None
 
 
+def cases_text(cases: list[dict[str, Any]] | None) -> str | None:
+    """As they are stored. Raises ValidationError."""
+    return None if cases is None else canonical_bytes(cases).decode()
+
+
 class PolicyReplacement(NewPolicy):
-    """PUT /admin/policies/{id}: what is left out gets its default."""
+    """PUT /admin/policies/{id}: what is left out gets its default, but for the test cases."""
 
     version: Annotated[WholeNumber, Field(ge=1)] | None = _VERSION
 
@@ -119,12 +135,18 @@ class PolicyChange(_Body):
     priority: _Kept[Annotated[WholeNumber, Field(ge=0, le=PRIORITY_MAX)]] = None
     mode: _Kept[PolicyMode] = None
     quarantine: Literal[None] = None
+    cases: _Kept[Annotated[list[dict[str, Any]], Field(max_length=CASES_MAX)]] = Field(
+        default=None, description="Test cases, in place of those of before. [] removes them."
+    )
+    accept_failing_cases: StrictBool = _ACCEPT
     change_note: str | None = _NOTE
     version: Annotated[WholeNumber, Field(ge=1)] | None = _VERSION
 
     def changes(self) -> dict[str, Any]:
         """What was sent, by the names of ``RulePolicy``. Raises ValidationError."""
-        sent = {name: getattr(self, name) for name in self.model_fields_set - {"change_note", "version"}}
+        sent = {name: getattr(self, name) for name in self.model_fields_set - _NOT_CONTENT}
+        if "cases" in sent:
+            sent["cases"] = cases_text(self.cases)
         if self.rules is not None:
             sent["rego_policy"], sent["rules"] = policy_text(self.name or "policy", self.rego_policy, self.rules)
         return sent
@@ -173,6 +195,7 @@ class PolicyAnswer(BaseModel):
     quarantine: str | None = Field(
         description="Why the policy is quarantined: not evaluated, and denying instead. Null: it is evaluated."
     )
+    cases: list[dict[str, Any]] = Field(description="Its test cases.")
 
 
 class ShadowAnswer(BaseModel):
@@ -231,6 +254,7 @@ def _members(policy: RulePolicy) -> dict[str, Any]:
         "updated_at": policy.updated_at,
         "version": policy.version,
         "quarantine": policy.quarantine,
+        "cases": json.loads(policy.cases),
     }
 
 

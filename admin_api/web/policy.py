@@ -18,6 +18,7 @@ from admin_api.policies.version_routes import restore
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of, no_such_button, whole_number
 from admin_api.web.page_route import PageRoute
+from admin_api.web.policy_cases import case_values
 from admin_api.web.policy_draft import Draft, body_to_check, draft_from, draft_of, values_of
 from admin_api.web.policy_page import edit_page
 from admin_api.web.policy_try import TRIES, said_of, tried
@@ -95,7 +96,7 @@ async def _act(api: Api, policy_id: str, act: str, form: Form, draft: Draft) -> 
     principal, dependencies = api.principal, api.dependencies
     match act:
         case "save":
-            body = checked(PolicyReplacement, values_of(draft) | {"enabled": draft.enabled})
+            body = checked(PolicyReplacement, values_of(draft) | await case_values(form))
             await api.call(replace, policy_id, body, Response(), principal, dependencies)
         case "enable" | "disable":
             version = form.whole_number("version")

@@ -5,6 +5,7 @@ from typing import Final
 
 from admin_api.policies.schemas import PolicyAnswer, PolicyToCheck
 from admin_api.web.form import Form, checked, whole_number
+from admin_api.web.policy_cases import yaml_of
 
 _FIELDS: Final = ("name", "description", "priority", "mode", "rego_policy", "change_note", "version")
 _START: Final = """package policies.my_policy
@@ -21,7 +22,7 @@ require_approval contains reason if {
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one. ``cases``
-    are YAML, and not stored."""
+    are YAML."""
 
     name: str = ""
     description: str = ""
@@ -51,6 +52,7 @@ def draft_of(policy: PolicyAnswer) -> Draft:
         policy.rego_policy,
         "",
         str(policy.version),
+        yaml_of(policy.cases),
     )
 
 

@@ -1,9 +1,7 @@
 """/policies/new: drafts a policy from nothing, an example, one recorded call, or recently allowed calls."""
 
-import json
 from typing import Annotated
 
-import yaml
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
@@ -18,6 +16,7 @@ from admin_api.policies.suggest_routes import SuggestBody, suggest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import checked, form_of
 from admin_api.web.page_route import PageRoute
+from admin_api.web.policy_cases import case_values, yaml_of
 from admin_api.web.policy_draft import Draft, draft_from, values_of
 from admin_api.web.policy_page import edit_page
 from admin_api.web.policy_try import TRIES, said_of, tried, tried_at_once
@@ -62,7 +61,7 @@ async def save_new(api: CurrentApi) -> Response:
     if form.text("act") in TRIES:
         return await edit_page(api, None, draft, await tried(api, None, form, draft))
     try:
-        body = checked(NewPolicy, values_of(draft) | {"version": None})
+        body = checked(NewPolicy, {**values_of(draft), **await case_values(form), "version": None})
         saved = await api.call(create, body, Response(), api.principal, api.dependencies)
     except HeadgateError as error:
         return await edit_page(api, None, draft, said_of(error))
@@ -72,6 +71,4 @@ async def save_new(api: CurrentApi) -> Response:
 async def _about(api: Api, action_id: str, decision: Verdict) -> Draft:
     body = DraftBody(action_id=action_id, decision=decision)
     found = await api.call(draft_from_action, body, api.principal, api.dependencies)
-    # Parsed anew, because YAML writes aliases for values that are one object; in ASCII, because a call wrote them.
-    cases = yaml.safe_dump(json.loads(json.dumps(found.cases)), allow_unicode=False, sort_keys=False)
-    return Draft(name=found.name, rego_policy=found.rego_policy, cases=cases)
+    return Draft(name=found.name, rego_policy=found.rego_policy, cases=yaml_of(found.cases))

@@ -6,27 +6,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-import yaml
-
 from admin_api.policies.check_routes import check
 from admin_api.policies.test_routes import test
 from admin_api.policies.test_schemas import PoliciesToTest, TestReportAnswer
 from admin_api.web.api import Api
 from admin_api.web.form import Form, checked, whole_number
+from admin_api.web.policy_cases import cases_of
 from admin_api.web.policy_draft import Draft, body_to_check
 from admin_api.web.replay import RunShown, replay_body, started
-from headgate.configuration.yaml_document import parse_value
-from headgate.kernel.canonical_json import JsonValue
-from headgate.kernel.errors import HeadgateError, ValidationError
+from headgate.kernel.errors import HeadgateError
 
 TRIES: Final = ("check", "test", "replay")
 """The buttons that store nothing."""
-_CASES_MAX_CHARACTERS: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """About what was sent. ``line`` is of the source, from 1 on."""
+    """About what was sent. ``line`` is of the source, from 1 on. ``cases_fail``: it was not saved because of this."""
 
     message: str | None = None
     line: int | None = None
@@ -34,6 +30,7 @@ class Said:
     is_valid: bool = False
     replay: RunShown | None = None
     tests: TestReportAnswer | None = None
+    cases_fail: bool = False
     status: int = 200
 
 
@@ -67,25 +64,19 @@ async def tried_at_once(api: Api, draft: Draft) -> Said:
 
 
 def said_of(error: HeadgateError) -> Said:
-    line = (error.details or {}).get("line")
-    return Said(message=error.message, line=line if isinstance(line, int) else None, status=error.http_status)
+    details = error.details or {}
+    line = details.get("line")
+    return Said(
+        message=error.message,
+        line=line if isinstance(line, int) else None,
+        cases_fail="failing" in details,
+        status=error.http_status,
+    )
 
 
 async def _tested(api: Api, draft: Draft) -> TestReportAnswer:
     """Raises ValidationError."""
-    cases = await asyncio.to_thread(_cases_of, draft.cases)
+    cases = await asyncio.to_thread(cases_of, draft.cases)
     policy = {"name": draft.name or "policy", "rego_policy": draft.rego_policy, "cases": cases}
     body = checked(PoliciesToTest, {"policies": [policy]})
     return await api.call(test, body, api.principal, api.dependencies)
-
-
-def _cases_of(text: str) -> JsonValue:
-    """YAML without aliases, of which a few lines make gigabytes (CWE-776). Raises ValidationError."""
-    if len(text) > _CASES_MAX_CHARACTERS:
-        raise ValidationError(f"cases: at most {_CASES_MAX_CHARACTERS} characters", details={"field": "cases"})
-    try:
-        if any(isinstance(one, yaml.AliasToken) for one in yaml.scan(text)):
-            raise ValidationError("cases: write YAML without aliases (*name).", details={"field": "cases"})
-    except yaml.YAMLError as error:
-        raise ValidationError(f"cases: not valid YAML: {error}", details={"field": "cases"}) from error
-    return parse_value(text, where="cases") or []

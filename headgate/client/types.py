@@ -2244,6 +2244,8 @@ class NewPasskeyBody(TypedDict):
 class NewPolicy(TypedDict):
     """POST /admin/policies. ``content`` is an alias of ``rego_policy`` if it is given alone."""
 
+    accept_failing_cases: NotRequired[bool]
+    cases: NotRequired[list[dict[str, Any]] | None]
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
     enabled: NotRequired[bool]
@@ -2619,6 +2621,7 @@ class PoliciesToTest(TypedDict):
 
 
 class PolicyAnswer(TypedDict):
+    cases: list[dict[str, Any]]
     created_at: str
     description: str | None
     enabled: bool
@@ -2635,6 +2638,8 @@ class PolicyAnswer(TypedDict):
 class PolicyChange(TypedDict):
     """PATCH /admin/policies/{id}. Omitted fields keep their values. ``quarantine: null`` releases a policy."""
 
+    accept_failing_cases: NotRequired[bool]
+    cases: NotRequired[list[dict[str, Any]]]
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
     enabled: NotRequired[bool]
@@ -2657,6 +2662,7 @@ class PolicyCoverage(TypedDict):
 class PolicyDetailAnswer(TypedDict):
     """``shadow`` is set for a policy in shadow mode."""
 
+    cases: list[dict[str, Any]]
     created_at: str
     description: str | None
     enabled: bool
@@ -2685,8 +2691,10 @@ type PolicyMode = Literal["enforce", "shadow"]
 
 
 class PolicyReplacement(TypedDict):
-    """PUT /admin/policies/{id}: what is left out gets its default."""
+    """PUT /admin/policies/{id}: what is left out gets its default, but for the test cases."""
 
+    accept_failing_cases: NotRequired[bool]
+    cases: NotRequired[list[dict[str, Any]] | None]
     change_note: NotRequired[str | None]
     description: NotRequired[str | None]
     enabled: NotRequired[bool]
@@ -3116,6 +3124,7 @@ class SameUser(TypedDict):
 
 
 class SavedPolicyAnswer(TypedDict):
+    cases: list[dict[str, Any]]
     created_at: str
     description: str | None
     enabled: bool

@@ -10,6 +10,7 @@ from headgate.policies.model import PolicyMode, RulePolicy
 
 CONTENT: Final = (
     "org_id", "policy_id", "version", "name", "description", "rego_policy", "enabled", "priority", "mode", "rules",
+    "cases",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Final
 from headgate.kernel.errors import ValidationError
 from headgate.policies.compile import Libraries
 from headgate.policies.model import (
+    CASES_MAX_BYTES,
     DEFAULT_PRIORITY,
     DESCRIPTION_MAX_CHARACTERS,
     NAME_MAX_CHARACTERS,
@@ -32,6 +33,8 @@ class PolicyDraft:
     priority: int = DEFAULT_PRIORITY
     mode: PolicyMode = PolicyMode.ENFORCE
     rules: str | None = None
+    cases: str | None = None
+    """Test cases, a canonical JSON array. None: none for a new policy; those of before for one that is replaced."""
 
 
 def draft_of(policy: RulePolicy) -> PolicyDraft:
@@ -44,6 +47,7 @@ def draft_of(policy: RulePolicy) -> PolicyDraft:
         policy.priority,
         policy.mode,
         policy.rules,
+        policy.cases,
     )
 
 
@@ -88,6 +92,12 @@ def check_limits(draft: PolicyDraft) -> None:
         len(draft.rego_policy.encode(errors="surrogatepass")) <= REGO_MAX_BYTES,
         f"at most {REGO_MAX_BYTES} bytes",
     )
+    check(
+        "cases",
+        len((draft.cases or "").encode(errors="surrogatepass")) <= CASES_MAX_BYTES,
+        f"at most {CASES_MAX_BYTES} bytes of JSON",
+    )
+    check("cases", "\\u0000" not in (draft.cases or ""), "text without NUL")
     for field, text in (("name", draft.name), ("description", draft.description), ("rego_policy", draft.rego_policy)):
         check_storable(field, text)
 

@@ -20,6 +20,8 @@ PRIORITY_MAX: Final = 1000
 DEFAULT_PRIORITY: Final = 100
 SEEDED_PRIORITY: Final = 1000  # So that any policy of the user's runs first.
 REGO_MAX_BYTES: Final = 64 * 1024
+CASES_MAX_BYTES: Final = 64 * 1024
+NO_CASES: Final = "[]"
 POLICIES_MAX: Final = 500
 
 
@@ -66,6 +68,8 @@ class RulePolicy:
     org_id: str = ""
     mode: PolicyMode = PolicyMode.ENFORCE
     rules: str | None = None
+    cases: str = NO_CASES
+    """Its test cases, a canonical JSON array. They are kept with each version."""
 
 
 @dataclass(frozen=True, slots=True)

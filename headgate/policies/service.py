@@ -15,7 +15,7 @@ from headgate.organizations.change import OrganizationChange
 from headgate.policies.defaults import default_policies
 from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note
 from headgate.policies.hiding import hiding_warnings, namesake_warnings
-from headgate.policies.model import POLICIES_MAX, RulePolicy
+from headgate.policies.model import NO_CASES, POLICIES_MAX, RulePolicy
 from headgate.policies.store import (
     count_policies,
     insert_policy,
@@ -193,6 +193,7 @@ def _new_policy(org_id: str, draft: PolicyDraft, now: datetime) -> RulePolicy:
         org_id=org_id,
         mode=draft.mode,
         rules=draft.rules,
+        cases=NO_CASES if draft.cases is None else draft.cases,
     )
 
 

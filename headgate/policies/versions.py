@@ -6,11 +6,11 @@ from enum import StrEnum
 from typing import Final
 
 from headgate.audit.model import Actor
-from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import ConflictError, PreconditionFailedError
 from headgate.policies.model import RulePolicy
 
-_COMPARED: Final = ("name", "description", "enabled", "priority", "mode", "rego_policy", "rules")
+_COMPARED: Final = ("name", "description", "enabled", "priority", "mode", "rego_policy", "rules", "cases")
 _CONTEXT_LINES: Final = 3
 
 
@@ -94,4 +94,4 @@ def compare_versions(before: RulePolicy, after: RulePolicy) -> VersionDiff:
 
 def _shown(policy: RulePolicy, name: str) -> JsonValue:
     value: JsonValue = getattr(policy, name)
-    return value
+    return parse_strict(value.encode()) if name == "cases" and isinstance(value, str) else value

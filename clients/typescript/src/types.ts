@@ -2040,6 +2040,8 @@ export interface NewPasskeyBody {
 
 /** POST /admin/policies. ``content`` is an alias of ``rego_policy`` if it is given alone. */
 export interface NewPolicy {
+  accept_failing_cases?: boolean;
+  cases?: { [name: string]: unknown }[] | null;
   change_note?: string | null;
   description?: string | null;
   enabled?: boolean;
@@ -2376,6 +2378,7 @@ export interface PoliciesToTest {
 }
 
 export interface PolicyAnswer {
+  cases: { [name: string]: unknown }[];
   created_at: string;
   description: string | null;
   enabled: boolean;
@@ -2391,6 +2394,8 @@ export interface PolicyAnswer {
 
 /** PATCH /admin/policies/{id}. Omitted fields keep their values. ``quarantine: null`` releases a policy. */
 export interface PolicyChange {
+  accept_failing_cases?: boolean;
+  cases?: { [name: string]: unknown }[];
   change_note?: string | null;
   description?: string | null;
   enabled?: boolean;
@@ -2412,6 +2417,7 @@ export interface PolicyCoverage {
 
 /** ``shadow`` is set for a policy in shadow mode. */
 export interface PolicyDetailAnswer {
+  cases: { [name: string]: unknown }[];
   created_at: string;
   description: string | null;
   enabled: boolean;
@@ -2438,8 +2444,10 @@ export interface PolicyEffectAnswer {
 /** A policy's effect: its verdict is enforced, or only recorded. */
 export type PolicyMode = "enforce" | "shadow";
 
-/** PUT /admin/policies/{id}: what is left out gets its default. */
+/** PUT /admin/policies/{id}: what is left out gets its default, but for the test cases. */
 export interface PolicyReplacement {
+  accept_failing_cases?: boolean;
+  cases?: { [name: string]: unknown }[] | null;
   change_note?: string | null;
   description?: string | null;
   enabled?: boolean;
@@ -2834,6 +2842,7 @@ export interface SameUser {
 }
 
 export interface SavedPolicyAnswer {
+  cases: { [name: string]: unknown }[];
   created_at: string;
   description: string | null;
   enabled: boolean;

@@ -9,6 +9,7 @@ CREATE TABLE policies (
     description text CHECK (length(description) <= 1000),
     rego_policy text NOT NULL,
     rules       text, -- the camelCase rules that the Rego was generated from, if any
+    cases       text NOT NULL DEFAULT '[]', -- its test cases, a canonical JSON array
     mode        text NOT NULL DEFAULT 'enforce' CHECK (mode IN ('enforce', 'shadow')),
     enabled     boolean NOT NULL DEFAULT true,
     priority    integer NOT NULL DEFAULT 100 CHECK (priority BETWEEN 0 AND 1000),
@@ -33,6 +34,7 @@ CREATE TABLE policy_versions (
     description   text,
     rego_policy   text NOT NULL,
     rules         text,
+    cases         text NOT NULL DEFAULT '[]',
     mode          text NOT NULL DEFAULT 'enforce',
     enabled       boolean NOT NULL,
     priority      integer NOT NULL,
