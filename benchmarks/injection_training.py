@@ -1,7 +1,9 @@
-"""Learns the weights of ``config/detectors/injection_weights.yaml`` from the development part of the labelled texts.
+"""Learns the weights of the detector of instructions: ``config/detectors/injection_weights.yaml`` and, from it,
+``injection_windows.bin`` (``injection_windows_training``).
 
-``python -m benchmarks.injection_training`` writes the file, the same one for the same tree; ``--report`` prints what
-the committed weights do with each part, style by style, and changes nothing. Logistic regression over the signs of the
+``python -m benchmarks.injection_training`` writes both files, the same for the same tree and machine; ``--windows``
+only the second; ``--report`` prints what the committed weights do with each part, style by style, and changes nothing.
+The first stage learns from the development part of the labelled texts: logistic regression over the signs of the
 likeliest window of each text, drawn towards each sign's ``prior``, weights never below 0, AdaGrad with whole
 gradients: no chance is in it. Beside the labelled texts, which make up both classes, pieces of installed packages
 stand for code and prose without instructions.
@@ -11,22 +13,27 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import yaml
 
+from benchmarks.injection_windows_training import Example, Learned, Table, learn_windows, left_out, threshold, write
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.decode import document_of
-from headgate.detectors.injection import seen_windows
-from headgate.detectors.injection_words import InjectionWords, make_injection_words
+from headgate.detectors.injection import SIGNS_ALONE, look, seen_windows
+from headgate.detectors.injection_windows import likely_windows
+from headgate.detectors.injection_words import InjectionWords, folded, injection_words, make_injection_words
 from headgate.detectors.limits import Budget, Limits
 from headgate.nlp_policies.model import DEFAULT_THRESHOLD
 from tests.labelled.clean import clean_texts, held_out_clean_texts
 from tests.labelled.instructions import Part, tool_texts
 
 _WEIGHTS = Path(__file__).parents[1] / "config" / "detectors" / "injection_weights.yaml"
+_WINDOWS = _WEIGHTS.with_name("injection_windows.bin")
 _ROUNDS = 5
 _STEPS = 120
 _RATE = 0.4
@@ -35,6 +42,13 @@ _PLAIN_COUNT = 6.0
 _PACKAGES_COUNT = 1.0
 """How much all plain texts, and all pieces of packages, count beside all instructions, which count 1."""
 _BIAS_START = -5.0
+_WRONG = 0.03
+"""The share of the plain texts of writers left out that may be flagged."""
+_WRONG_SHOWN = (0.02, 0.05, 0.1)
+_PACKAGES_EACH = 50
+_MISTAKEN_FROM = -2.5
+_MISTAKEN_MAX = 1000
+_AROUND = 200
 _THRESHOLDS = (DEFAULT_THRESHOLD, 0.75, 0.8, 0.85)
 
 type Bag = list[frozenset[int]]
@@ -43,7 +57,7 @@ type Bag = list[frozenset[int]]
 def bag_of(text: str, words: InjectionWords) -> Bag:
     """The windows of a text: of those that hold each other, the larger."""
     budget = Budget(Limits(seconds_max=60))
-    buffer = document_of(text, budget).buffer().decode()
+    buffer = folded(document_of(text, budget).buffer().decode())
     kept: Bag = []
     for one in sorted({one.signs for one in seen_windows(buffer, words, budget, -math.inf)}, key=len, reverse=True):
         if not any(one < other for other in kept):
@@ -96,6 +110,47 @@ def train() -> None:
     _WEIGHTS.write_text(heading + yaml.safe_dump(document, sort_keys=False), "utf-8")
 
 
+def examples() -> list[Example]:
+    """Of the second stage: every text by itself, and some pieces of packages."""
+    found = [Example(one.text, one.injected, 1.0, one.document or "") for one in tool_texts("written")]
+    development = [one for one in tool_texts("development") if one.document is None]
+    found += [Example(one.text, one.injected, 1.0, "") for one in development]
+    pieces = islice(clean_texts(), 0, None, _PACKAGES_EACH)
+    return found + [Example(text, injected=False, counts=1.0, group="") for _, text in pieces]
+
+
+def mistaken(learned: Learned, words: InjectionWords) -> list[Example]:
+    """The passages of packages that look most like instructions to ``learned``."""
+    model = learned.model()
+    passages: list[tuple[float, str]] = []
+    for _, text in clean_texts():
+        budget = Budget(Limits(seconds_max=60))
+        one = look(text, words, budget)
+        windows = likely_windows(one.lined, one.hits, one.sightings, model, budget, _MISTAKEN_FROM)
+        passages += [(found.log_odds, text[max(0, found.start - _AROUND) : found.end + _AROUND]) for found in windows]
+    passages.sort(reverse=True)
+    return [Example(text, injected=False, counts=1.0, group="") for _, text in passages[:_MISTAKEN_MAX]]
+
+
+def train_windows() -> None:
+    words = injection_words()
+    shown = examples()
+    first = Table(shown, words)
+    learned = learn_windows(first, np.ones(len(shown), bool))
+    table = Table(shown + mistaken(learned, words), words)
+    alone = table.signs() + words.bias > SIGNS_ALONE
+    writers = sorted(set(table.groups) - {""})
+    scores = np.where(alone, np.inf, left_out(table, writers))
+    for writer in writers:
+        found, injected = scores[table.groups == writer], table.injected[table.groups == writer]
+        curve = [(wrong, (found[injected] > threshold(found, injected, wrong)).mean()) for wrong in _WRONG_SHOWN]
+        print(f"{writer} left out: {', '.join(f'{share:.2f} at {wrong}' for wrong, share in curve)}")
+    others = table.groups != ""
+    bar = threshold(scores[others], table.injected[others], _WRONG)
+    learned = learn_windows(table, np.ones(len(others), bool))
+    write(learned, learned.bias - bar, _WINDOWS)
+
+
 def report(part: Part, model: EmbeddedModel, *, show: bool) -> None:
     by_style: dict[tuple[bool, str], list[bool]] = defaultdict(list)
     risks: dict[bool, list[float]] = {True: [], False: []}
@@ -104,7 +159,7 @@ def report(part: Part, model: EmbeddedModel, *, show: bool) -> None:
         flagged = risk >= DEFAULT_THRESHOLD
         risks[one.injected].append(risk)
         by_style[one.injected, one.style].append(flagged)
-        if part == "unseen":
+        if part in ("unseen", "blind"):
             by_style[one.injected, f"{one.document} (source)"].append(flagged)
         if show and flagged != one.injected:
             print("missed" if one.injected else "wrong ", one.style, one.language, one.document, repr(one.text)[:300])
@@ -123,9 +178,12 @@ def _share(flags: Iterable[bool]) -> str:
 
 def main() -> None:
     if "--report" not in sys.argv:
-        train()
+        if "--windows" not in sys.argv:
+            train()
+            injection_words.cache_clear()
+        train_windows()
         return
-    evaluated: tuple[Part, ...] = () if "--development" in sys.argv else ("heldout", "unseen", "varied")
+    evaluated: tuple[Part, ...] = () if "--development" in sys.argv else ("heldout", "unseen", "varied", "blind")
     for model in (EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY):
         for part in ("development", *evaluated):
             report(part, model, show="--show" in sys.argv and model is EmbeddedModel.INJECTION)

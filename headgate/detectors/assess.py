@@ -12,7 +12,7 @@ from typing import Final
 from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
-from headgate.detectors.injection import find_injections
+from headgate.detectors.injection import find_injections, find_signed_injections
 from headgate.detectors.inspect import Detector, inspect
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
@@ -54,12 +54,13 @@ HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
     EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys),
-    EmbeddedModel.SAFETY: (find_unsafe, find_injections),
-    EmbeddedModel.INTENT: (find_intent, find_injections),
+    EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
+    EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),
     EmbeddedModel.COMMANDS: (find_commands,),
     EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
+_LOOK_FOR_INSTRUCTIONS: Final = frozenset((EmbeddedModel.SAFETY, EmbeddedModel.INTENT, EmbeddedModel.INJECTION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +128,10 @@ def _detectors(model: EmbeddedModel, keywords: str | None) -> Sequence[Detector]
 
 def _strict_detectors(model: EmbeddedModel, keywords: str | None, other_tools: frozenset[str]) -> Sequence[Detector]:
     """Of definitions of tools: those that look for instructions look closer."""
-    detectors = _detectors(model, keywords)
-    if find_injections not in detectors:
-        return detectors
+    if model not in _LOOK_FOR_INSTRUCTIONS:
+        return _detectors(model, keywords)
+    ordinary = [one for one in _detectors(model, keywords) if one is not find_injections]
+    detectors = [*dict.fromkeys((*ordinary, find_signed_injections))]
     of_names = finder_of_names(other_tools)
     return [*detectors, find_told_in_definitions, *([] if of_names is None else [of_names])]
 

@@ -1,23 +1,30 @@
-"""Instructions in data: text that speaks to the program that reads it, and gives it tasks (indirect prompt injection).
+"""Instructions in data: text that gives tasks to the program that reads it (indirect prompt injection).
 
-A heuristic. Words of many languages make signs where they stand close together in any order ("ignore" beside "previous"
-and "instructions"); the signs within some hundred characters are added up by weights that were learned from labelled
-texts (logistic regression; ``benchmarks/injection_training.py``). No sign counts against: whoever adds words to an
-instruction does not hide it.
+A heuristic in two stages. Words of many languages make signs where they stand close together in any order ("ignore"
+beside "previous" and "instructions"); the signs within some hundred characters are added up by weights that were
+learned from labelled texts (logistic regression; ``benchmarks/injection_training.py``). No sign counts against: whoever
+adds words to an instruction does not hide it from them. The second stage (``injection_windows``) adds what other words
+of the same sentences say; it finds more, and words within an instruction can hide it from that stage. So strong signs
+count alone.
 """
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from headgate.detectors.injection_tokens import lined
+from headgate.detectors.injection_windows import Hit, Sighting, Window, likely_windows, window_model
 from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
 INJECTION: Final = "injecting_instructions"
 WINDOW_CHARACTERS: Final = 600
+SIGNS_ALONE: Final = 6.0
+"""Log odds from which the signs count without the second stage."""
+
 _CONFIDENCE_MIN: Final = 0.7
 _CONFIDENCE_MAX: Final = 0.9
 _HITS_PER_LOOK_AT_CLOCK: Final = 2048
@@ -33,17 +40,64 @@ class Seen(NamedTuple):
     log_odds: float
 
 
+class Look(NamedTuple):
+    """What the first stage sees, for the second: see ``likely_windows``."""
+
+    lined: str
+    hits: list[Hit]
+    sightings: list[Sighting]
+    seen: list[Seen]
+
+
 def find_injections(buffer: bytes, budget: Budget) -> Iterator[Match]:
-    """Each stretch of text whose signs make an instruction more likely than not, by the word that completes them: a
-    whole stretch would hide what other detectors find in it."""
-    budget.new_pass(len(buffer))
+    """Each stretch of text that is more likely an instruction than not, by its most telling word: a whole stretch would
+    hide what other detectors find in it."""
     text = buffer.decode("utf-8", "replace")
+    return _matches(text, _findings(text, budget), len(buffer), budget)
+
+
+def find_signed_injections(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """By the first stage only, for requests and definitions of tools: they have little reason to speak to programs, so
+    one override is enough, and the finding's word stands apart from what other detectors find there."""
+    text = buffer.decode("utf-8", "replace")
+    seen = _stretches(seen_windows(folded(text), injection_words(), budget))
+    return _matches(text, (_as_window(one) for one in seen), len(buffer), budget)
+
+
+def _as_window(seen: Seen) -> Window:
+    return Window(seen.start, seen.end, seen.word_start, seen.end, seen.log_odds)
+
+
+def _matches(text: str, findings: Iterable[Window], size: int, budget: Budget) -> Iterator[Match]:
+    budget.new_pass(size)
     at = at_byte = 0
-    for seen in _stretches(seen_windows(text, injection_words(), budget)):
-        start = at_byte + len(text[at : seen.word_start].encode())
-        end = start + len(text[seen.word_start : seen.end].encode())
-        at, at_byte = seen.end, end
-        yield Match(INJECTION, start, end, confidence(seen.log_odds))
+    for one in findings:
+        start = at_byte + len(text[at : one.word_start].encode())
+        end = start + len(text[one.word_start : one.word_end].encode())
+        at, at_byte = one.word_end, end
+        yield Match(INJECTION, start, end, confidence(one.log_odds))
+
+
+def look(text: str, words: InjectionWords, budget: Budget) -> Look:
+    plain = folded(text)
+    hits: list[Hit] = []
+    seen = list(seen_windows(plain, words, budget, words.bias, hits))
+    return Look(lined(plain, text), hits, [(one.word_start, one.log_odds - words.bias) for one in seen], seen)
+
+
+def _findings(text: str, budget: Budget) -> list[Window]:
+    """In the order of their words, which do not overlap."""
+    one = look(text, injection_words(), budget)
+    found = list(likely_windows(one.lined, one.hits, one.sightings, window_model(), budget, 0.0))
+    for strong in _stretches(seen for seen in one.seen if seen.log_odds > SIGNS_ALONE):
+        same = [at for at, window in enumerate(found) if window.start < strong.end and strong.start < window.end]
+        for at in same[-1:]:
+            log_odds = max(found[at].log_odds, strong.log_odds)
+            found[at] = found[at]._replace(word_start=strong.word_start, word_end=strong.end, log_odds=log_odds)
+        if not same:
+            found.append(_as_window(strong))
+    found.sort(key=lambda window: window.word_start)
+    return [one for number, one in enumerate(found) if not number or found[number - 1].word_end <= one.word_start]
 
 
 def confidence(log_odds: float) -> float:
@@ -66,10 +120,10 @@ def _stretches(windows: Iterator[Seen]) -> Iterator[Seen]:
 
 
 def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost more than its work
-    text: str, words: InjectionWords, budget: Budget, over: float = 0.0
+    plain: str, words: InjectionWords, budget: Budget, over: float = 0.0, hits: list[Hit] | None = None
 ) -> Iterator[Seen]:
-    """The windows of the text whose log odds are above ``over``, one for each time that a sign is added."""
-    plain = folded(text)
+    """The windows of the folded text whose log odds are above ``over``, one for each time that a sign is added; each
+    word on the way is added to ``hits``."""
     size, signs = len(plain), words.signs
     last = [-1] * words.slots
     counts = [0] * len(signs)
@@ -94,7 +148,10 @@ def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost
                 odds -= signs[gone].weight
         for slot in word.slots:
             last[slot] = start
-        if word.commands and is_command(plain, start, end + 1):
+        commanded = word.commands and is_command(plain, start, end + 1)
+        if hits is not None:
+            hits.append((start, word.orders if commanded else word.names))
+        if commanded:
             for slot in word.commands:
                 last[slot] = start
         elif not word.slots:

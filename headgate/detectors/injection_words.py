@@ -69,7 +69,8 @@ TEXT_ENDS: Final = SEPARATOR.decode().strip("\n")
 
 class Word(NamedTuple):
     """``slots``: what it stands for in the signs, ``commands``: what as a command; ``signs``: what it may complete.
-    Without signs: a text ends."""
+    Without signs: a text ends. ``names``: its classes; ``orders``: the same, and those that it stands for as a command,
+    with ``!``."""
 
     length: int
     begins_word: bool
@@ -77,6 +78,8 @@ class Word(NamedTuple):
     slots: tuple[int, ...]
     commands: tuple[int, ...]
     signs: tuple[int, ...]
+    names: tuple[str, ...] = ()
+    orders: tuple[str, ...] = ()
 
 
 class Sign(NamedTuple):
@@ -166,6 +169,7 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
             words.setdefault(spelling, set()).add(name)
     # Thousands of words share few sets of classes: a start waits for this.
     places_of: dict[frozenset[str], tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
+    names_of: dict[frozenset[str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
     automaton = ahocorasick.Automaton()
     for spelling, named in words.items():
         bare = spelling.removesuffix("*")
@@ -175,9 +179,12 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
             commands = tuple(slot for one, slot in slots.items() if one & {name + _COMMAND for name in named})
             may = tuple(number for number, sign in enumerate(signs) if not {*own, *commands}.isdisjoint(sign.slots))
             places_of[key] = own, commands, may
+            names = tuple(sorted(named))
+            names_of[key] = names, (*names, *(f"{name}{_COMMAND}" for name in names))
         own, commands, may = places_of[key]
         ends_word = not spelling.endswith("*") and _is_spaced(bare[-1])
-        automaton.add_word(bare, Word(len(bare), _is_spaced(bare[0]), ends_word, own, commands, may))
+        names, orders = names_of[key]
+        automaton.add_word(bare, Word(len(bare), _is_spaced(bare[0]), ends_word, own, commands, may, names, orders))
     automaton.add_word(TEXT_ENDS, Word(1, False, False, (), (), ()))
     automaton.make_automaton()
     return InjectionWords(automaton, tuple(signs), len(slots), bias)

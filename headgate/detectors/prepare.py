@@ -6,6 +6,7 @@ from threading import Lock
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
 from headgate.detectors.host_names import digest_suffixes
+from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.phrases import phrases
@@ -29,6 +30,7 @@ def _prepare() -> None:
     national_numbers()
     context_words(b"")
     injection_words()
+    window_model()
     phrases("intent")
     phrases("safety")
     phrases("tool_definitions")

@@ -5,6 +5,8 @@ people), and documents with a place, ``{{here}}``. Each instruction and each pla
 documents, so that the document alone says nothing about the label. Styles and kinds of documents are of one part.
 ``unseen`` holds whole answers of tools, each counted once; its ``source`` is mail, page, issue, code or log.
 ``varied`` holds orders in disguises that the other parts lack, and plain texts of the same kinds, each counted once.
+``written`` holds texts of five writers for training, each counted once; its ``source`` is the writer.
+``blind`` holds texts of another writer, in styles of their own, which nothing was tuned on; each counted once.
 """
 
 import json
@@ -14,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-type Part = Literal["development", "heldout", "unseen", "varied"]
+type Part = Literal["development", "heldout", "unseen", "varied", "written", "blind"]
 
 _FOLDER = Path(__file__).parent
 _DOCUMENTS_EACH = 3

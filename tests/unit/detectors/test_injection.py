@@ -29,14 +29,20 @@ def _share(flags: list[bool]) -> float:
 
 @pytest.mark.parametrize(
     ("part", "recall", "wrong"),
-    [("development", 0.70, 0.04), ("heldout", 0.61, 0.08), ("unseen", 0.52, 0.03), ("varied", 0.21, 0.04)],
+    [
+        ("development", 0.90, 0.005),
+        ("heldout", 0.52, 0.05),
+        ("unseen", 0.60, 0.015),
+        ("varied", 0.34, 0.01),
+        ("blind", 0.61, 0.07),
+    ],
 )
 def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) -> None:
     texts = list(tool_texts(part))
     found = [_flagged(one.text) for one in texts if one.injected]
     taken = [_flagged(one.text) for one in texts if not one.injected]
 
-    assert len(texts) > 300
+    assert len(texts) >= 300
     assert _share(found) >= recall
     assert _share(taken) <= wrong
 
@@ -151,6 +157,6 @@ def test_a_word_that_counts_only_as_a_command_ends_no_text() -> None:
     }
     words = make_injection_words(Section("test", members), None, -1.0)  # type: ignore[arg-type]
 
-    found = [one.signs for one in seen_windows("bot, they wait. Wait.", words, Budget(_PATIENT))]
+    found = [one.signs for one in seen_windows(folded("bot, they wait. Wait."), words, Budget(_PATIENT))]
 
     assert found == [frozenset({0})]

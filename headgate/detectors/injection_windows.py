@@ -1,0 +1,228 @@
+"""The second stage: how likely the words of one to eight pieces of sentences are those of an instruction.
+
+A linear model over the features of ``injection_tokens``, the classes of words that stand there and the likeliest signs
+(``injection``); a text is judged by its likeliest window. Weights may be negative, so words *within* a window can hide
+an instruction from this stage (never from the signs alone). Lines *around* a window change nothing in it.
+
+``config/detectors/injection_windows.bin`` (written by ``benchmarks/injection_training.py``): a line of JSON: ``bias``,
+``signs`` (how much the log odds of signs count), ``unit`` (what a weight of 1 stands for) and ``features``; then the
+features, ascending unsigned integers of 4 bytes, little endian; then a signed byte for each, its weight.
+"""
+
+import json
+import math
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import accumulate
+from operator import itemgetter
+from sys import byteorder
+from typing import Final, NamedTuple
+
+from headgate.configuration.resources import resource_path
+from headgate.detectors.injection_tokens import (
+    KEY_MASK,
+    LINE,
+    PAIR_FACTOR,
+    PIECE_TOKENS,
+    class_key,
+    gram_keys,
+    token_of,
+    tokens_of,
+    word_keys,
+)
+from headgate.detectors.limits import Budget
+
+PIECES_MAX: Final = 8
+SMOOTHING_TOKENS: Final = 4
+_KNOWN_MAX: Final = 20_000
+_TOKENS_PER_LOOK_AT_CLOCK: Final = 4096
+_SHRINK: Final = [1 / math.sqrt(count + SMOOTHING_TOKENS) for count in range(PIECES_MAX * PIECE_TOKENS + 1)]
+
+
+type Hit = tuple[int, tuple[str, ...]]
+"""A character, and the classes of the word that begins there; with ``!`` where it stands as a command."""
+
+type Sighting = tuple[int, float]
+"""A character, and what the signs add to the log odds where a word at it completes one."""
+
+
+class Window(NamedTuple):
+    """Characters; ``word_start`` to ``word_end``: the token that counts most."""
+
+    start: int
+    end: int
+    word_start: int
+    word_end: int
+    log_odds: float
+
+
+class Known(NamedTuple):
+    """A token: its first key, the sum of its weights, whether a piece or a text ends after it."""
+
+    key: int
+    weight: float
+    ends_piece: bool
+    ends_text: bool
+
+
+class Pieces(NamedTuple):
+    """``firsts``: the first token of each piece; ``lasts``: the token after its last; ``texts``: for each piece, the
+    number of the piece after its text."""
+
+    firsts: list[int]
+    lasts: list[int]
+    texts: list[int]
+
+
+class _Tokens(dict[str, Known]):
+    """What is known of each token, looked up when it is first met: looking up in a dict costs no call."""
+
+    def __init__(self, weights: dict[int, float]) -> None:
+        super().__init__()
+        self._weights = weights
+
+    def __missing__(self, raw: str) -> Known:
+        if len(self) >= _KNOWN_MAX:
+            self.clear()  # texts choose the words: a bound
+        word, ends_piece, ends_text = token_of(raw)
+        keys = word_keys(word)
+        weight = self._weights.get
+        total = sum(weight(key, 0.0) for key in (*keys, *gram_keys(word)))
+        known = self[raw] = Known(keys[0], total, ends_piece, ends_text)
+        return known
+
+
+class WindowModel:
+    """``weights``: by feature."""
+
+    def __init__(self, weights: dict[int, float], signs: float, bias: float) -> None:
+        self.weights, self.signs, self.bias = weights, signs, bias
+        self.tokens = _Tokens(weights)
+        self._classes: dict[tuple[str, ...], float] = {}
+
+    def of_classes(self, names: tuple[str, ...]) -> float:
+        total = self._classes.get(names)
+        if total is None:
+            total = self._classes[names] = sum(self.weights.get(class_key(name), 0.0) for name in names)
+        return total
+
+
+@cache
+def window_model() -> WindowModel:
+    with resource_path("detectors", "injection_windows.bin").open("rb") as file:
+        head = json.loads(file.readline())
+        keys, weights = array("I"), array("b")
+        keys.frombytes(file.read(4 * head["features"]))
+        weights.frombytes(file.read(head["features"]))
+    if byteorder == "big":
+        keys.byteswap()
+    unit = head["unit"]
+    table = {key: weight * unit for key, weight in zip(keys, weights, strict=True)}
+    return WindowModel(table, head["signs"], head["bias"])
+
+
+def pieces_of(known: Sequence[Known]) -> Pieces:
+    firsts: list[int] = []
+    lasts: list[int] = []
+    texts: list[int] = []
+    first = 0
+    for number in [number for number, token in enumerate(known) if token[2]]:
+        ends_text = known[number].ends_text
+        last = number if ends_text else number + 1
+        _cut(first, last, firsts, lasts)
+        if ends_text:
+            texts += [len(firsts)] * (len(firsts) - len(texts))
+        first = number + 1
+    _cut(first, len(known), firsts, lasts)
+    texts += [len(firsts)] * (len(firsts) - len(texts))
+    return Pieces(firsts, lasts, texts)
+
+
+def _cut(first: int, last: int, firsts: list[int], lasts: list[int]) -> None:
+    while last - first > PIECE_TOKENS:
+        firsts.append(first)
+        first += PIECE_TOKENS
+        lasts.append(first)
+    if last > first:
+        firsts.append(first)
+        lasts.append(last)
+
+
+def likely_windows(
+    lined_text: str, hits: Iterable[Hit], sightings: Iterable[Sighting], model: WindowModel, budget: Budget, over: float
+) -> Iterator[Window]:
+    """Of windows that overlap, the likeliest, where its log odds are above ``over``."""
+    raw = tokens_of(lined_text)
+    known: list[Known] = []
+    for at in range(0, len(raw), _TOKENS_PER_LOOK_AT_CLOCK):
+        if not budget.has_time():
+            raw = raw[:at]
+            break
+        known += map(model.tokens.__getitem__, raw[at : at + _TOKENS_PER_LOOK_AT_CLOCK])
+    if not known:
+        return
+    ends = list(accumulate(map(len, raw)))
+    keys = list(map(itemgetter(0), known))
+    weight = model.weights.get
+    before = [model.tokens[LINE].key, *keys]
+    counts = [
+        # A token that repeats the one before counts nothing: rules of dashes add up otherwise. The rest is pair_key.
+        token[1] + weight((one * PAIR_FACTOR + other) & KEY_MASK, 0.0) if one != other else 0.0
+        for token, one, other in zip(known, before, keys, strict=False)
+    ]
+    last = len(ends) - 1
+    for start, names in hits:
+        counts[min(last, bisect_right(ends, start))] += model.of_classes(names)
+    sums = [0.0, *accumulate(counts)]
+    pieces = pieces_of(known)
+    odds = [0.0] * len(pieces.firsts)
+    for start, log_odds in sightings:
+        piece = bisect_right(pieces.firsts, min(last, bisect_right(ends, start))) - 1
+        if piece >= 0:
+            odds[piece] = max(odds[piece], log_odds * model.signs)
+    best: tuple[float, int, int] | None = None
+    for log_odds, one, end in _windows(pieces, sums, odds, over - model.bias):
+        if best is not None and one >= best[2]:
+            yield _window(best, pieces, ends, counts, model.bias)
+            best = None
+        if best is None or log_odds > best[0]:
+            best = log_odds, one, end
+    if best is not None:
+        yield _window(best, pieces, ends, counts, model.bias)
+
+
+def _windows(pieces: Pieces, sums: list[float], odds: list[float], over: float) -> Iterator[tuple[float, int, int]]:
+    """(score without the bias, first piece, piece after the last) of windows above ``over``, by their first piece."""
+    firsts, lasts, texts = pieces
+    shrink = _SHRINK
+    after = [sums[last] for last in lasts]
+    raised = [0.0, *accumulate([max(0.0, end - sums[first]) for first, end in zip(firsts, after, strict=True)])]
+    needed = (over - max(odds, default=0.0)) / shrink[1]
+    for one, first in enumerate(firsts):
+        start, reach = sums[first], min(texts[one], one + PIECES_MAX)
+        if raised[reach] - raised[one] <= needed:
+            continue  # all pieces that raise the score, as if they were one token: not even they are enough
+        signs = 0.0
+        end = one
+        for total, last, own in zip(after[one:reach], lasts[one:reach], odds[one:reach], strict=True):
+            end += 1
+            if own > signs:  # noqa: PLR1730 - a call would cost more than its work
+                signs = own
+            score = (total - start) * shrink[last - first] + signs
+            if score > over:
+                yield score, one, end
+
+
+def _window(best: tuple[float, int, int], pieces: Pieces, ends: list[int], counts: list[float], bias: float) -> Window:
+    score, one, end = best
+    first, last = pieces.firsts[one], pieces.lasts[end - 1]
+    word = max(range(first, last), key=counts.__getitem__)
+    return Window(
+        start=ends[first - 1] if first else 0,
+        end=ends[last - 1],
+        word_start=ends[word - 1] if word else 0,
+        word_end=ends[word],
+        log_odds=score + bias,
+    )
