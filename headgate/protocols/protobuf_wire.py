@@ -1,8 +1,8 @@
 """The fields of a message of Protocol Buffers, by number and wire type ("Encoding", protobuf.dev).
 
-Pure and bounded. Read is what every parser reads alike; refused is what they read differently: a tag beyond 32 bits or
-five bytes, a number that 64 bits do not hold (C++ drops its upper bits, Go fails), field 0, wire types 6 and 7, a group
-without its end. Varints with needless bytes have one value everywhere and are read.
+Pure and bounded. Read is whatever some parser reads, since those that read it agree on the values: field 0, which upb
+skips and others refuse; tags and lengths beyond 32 bits, of which Java and C# drop the upper bits; numbers beyond 64
+bits, of which C++ does. A message in bytes that only some servers find there would otherwise be hidden from policies.
 """
 
 from enum import IntEnum, StrEnum
@@ -16,10 +16,9 @@ NESTED_BYTES_MAX: Final = 32 << 20
 """Of one call, each byte counted once for each message that it is in: so many are copied and decoded."""
 _CONTINUES: Final = 0x80
 """A byte of a number, as large or larger, has one behind it."""
-_TAG_BYTES_MAX: Final = 5
+_TAG_BITS: Final = 32
+_VARINT_BITS: Final = 64
 _VARINT_BYTES_MAX: Final = 10
-_TAG_LIMIT: Final = 1 << 32
-_VARINT_LIMIT: Final = 1 << 64
 
 
 class WireType(IntEnum):
@@ -53,7 +52,7 @@ class Unread(StrEnum):
     """Messages, or fields in them."""
     TOO_DEEP = "too_deep"
     INVALID = "invalid"
-    """No message of Protocol Buffers, or none that all parsers read alike."""
+    """No message of Protocol Buffers, or no JSON that all parsers read alike."""
 
 
 class UnreadableError(Exception):
@@ -109,9 +108,9 @@ def read_fields(data: bytes, budget: FieldBudget, depth: int = 0) -> list[Field]
         if tag < _CONTINUES:
             at += 1
         else:
-            tag, at = read_varint(data, at, bytes_max=_TAG_BYTES_MAX, limit=_TAG_LIMIT)
+            tag, at = read_varint(data, at, bits=_TAG_BITS)
         number, kind = tag >> 3, tag & 7
-        if number == 0 or kind > WireType.FIXED32:
+        if kind > WireType.FIXED32:
             raise UnreadableError(Unread.INVALID)
         if kind == WireType.GROUP:
             open_groups.append((number, fields))
@@ -137,7 +136,7 @@ def _plain_value(data: bytes, at: int, kind: int) -> tuple[int | bytes, int]:
     if kind == WireType.VARINT:
         return read_varint(data, at)
     if kind == WireType.BYTES:
-        size, at = read_varint(data, at)
+        size, at = read_varint(data, at, bits=_TAG_BITS)
     else:
         size = 8 if kind == WireType.FIXED64 else 4
     end = at + size
@@ -147,19 +146,15 @@ def _plain_value(data: bytes, at: int, kind: int) -> tuple[int | bytes, int]:
     return (value if kind == WireType.BYTES else int.from_bytes(value, "little")), end
 
 
-def read_varint(
-    data: bytes, at: int, *, bytes_max: int = _VARINT_BYTES_MAX, limit: int = _VARINT_LIMIT
-) -> tuple[int, int]:
+def read_varint(data: bytes, at: int, *, bits: int = _VARINT_BITS) -> tuple[int, int]:
     """The unsigned number at this place, and the place behind it. Raises UnreadableError."""
-    value = shift = 0
     if at < len(data) and data[at] < _CONTINUES:
         return data[at], at + 1
-    for place in range(at, min(at + bytes_max, len(data))):
+    value = shift = 0
+    for place in range(at, min(at + _VARINT_BYTES_MAX, len(data))):
         byte = data[place]
         value |= (byte & 0x7F) << shift
         if byte < _CONTINUES:
-            if value >= limit:
-                break
-            return value, place + 1
+            return value & ((1 << bits) - 1), place + 1
         shift += 7
     raise UnreadableError(Unread.INVALID)

@@ -7,7 +7,7 @@ import pytest
 from google.protobuf import empty_pb2
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
@@ -100,26 +100,13 @@ def test_what_is_a_message_is_read_as_the_official_parser_reads_it(data: bytes) 
 
 
 @given(st.binary(max_size=60) | st.tuples(encoded_fields(), st.binary(max_size=6)).map(b"".join))
-@settings(max_examples=300, deadline=None)
-def test_what_is_read_is_what_the_official_parser_reads(data: bytes) -> None:
+@settings(max_examples=400, deadline=None)
+def test_what_the_official_parser_reads_is_read_alike(data: bytes) -> None:
     try:
-        fields = read_fields(data, FieldBudget())
-    except UnreadableError:
-        return
-    assert fields == official(data)
-
-
-@given(st.binary(max_size=40))
-@settings(max_examples=300, deadline=None)
-def test_what_the_official_parser_refuses_is_not_read(data: bytes) -> None:
-    try:
-        official(data)
+        fields = official(data)
     except DecodeError:
-        pass
-    else:
-        assume(False)
-    with pytest.raises(UnreadableError):
-        read_fields(data, FieldBudget())
+        return
+    assert read_fields(data, FieldBudget()) == fields
 
 
 def test_a_message_of_every_wire_type() -> None:
@@ -169,22 +156,34 @@ def test_a_packed_list_is_bytes() -> None:
     [
         ("a number without its end", b"\x08\x80"),
         ("a length beyond the end", b"\x0a\x05abc"),
-        ("field 0", b"\x00\x01"),
         ("wire type 6", b"\x0e\x01"),
         ("wire type 7", b"\x0f\x01"),
         ("a group without its end", b"\x0b\x08\x01"),
         ("the end of another group", b"\x0b\x14"),
         ("an end without a group", b"\x0c"),
-        ("a tag of six bytes", b"\x88\x80\x80\x80\x80\x00\x01"),
-        ("a tag beyond 32 bits", b"\x88\x80\x80\x80\x10\x01"),
         ("a number of 11 bytes", b"\x08" + b"\x80" * 10 + b"\x00"),
-        ("a number beyond 64 bits", b"\x08" + b"\xff" * 9 + b"\x02"),
         ("a cut number of 32 bits", b"\x0d\x01\x02\x03"),
         ("text", b"hello, world"),
     ],
 )
-def test_what_parsers_read_differently_is_not_read(name: str, data: bytes) -> None:
+def test_what_no_parser_reads_is_not_read(name: str, data: bytes) -> None:
     assert reason(data) is Unread.INVALID, name
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "fields"),
+    [
+        ("field 0", b"\x00\x07\x08\x01", {"0": [7], "1": [1]}),
+        ("a tag of six bytes", b"\x88\x80\x80\x80\x80\x00\x01", {"1": [1]}),
+        ("a tag beyond 32 bits", b"\x88\x80\x80\x80\x10\x01", {"1": [1]}),
+        ("a length beyond 32 bits", b"\x0a\x81\x80\x80\x80\x10~", {"1": [{"text": "~"}]}),
+        ("a number beyond 64 bits", b"\x08" + b"\xff" * 9 + b"\x02", {"1": [(1 << 63) - 1]}),
+    ],
+)
+def test_what_some_parsers_read_is_read_as_they_do(name: str, data: bytes, fields: object) -> None:
+    """Also in a message: hidden from policies, and not from these servers, it would be a way around them."""
+    assert read(data) == fields, name
+    assert read(text(1, data))["1"][0]["message"] == fields, name
 
 
 def test_needless_bytes_of_a_number_change_nothing() -> None:
