@@ -5,9 +5,11 @@ from pathlib import Path
 
 from prometheus_client import REGISTRY
 
-import addons.metrics  # noqa: F401 - registers its metrics
-import headgate.mfa.events
-import headgate.telemetry.batches  # noqa: F401 - registers its metrics
+# Each process registers the metrics of what it imports.
+import admin_api.server  # noqa: F401
+import headgate.telemetry.batches
+import headgate.worker.main  # noqa: F401
+import proxy.server  # noqa: F401
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "metrics.md"
 ROW = re.compile(r"^\| `(headgate_\w+)` \| (\w+) \| (.*?) \| (.*) \|$", re.MULTILINE)
