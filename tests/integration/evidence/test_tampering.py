@@ -28,6 +28,7 @@ from headgate.evidence.tree_store import list_checkpoints
 from headgate.evidence.verify_record import RecordVerification
 from headgate.evidence.verify_with_checkpoints import verify_against, verify_with_checkpoints
 from headgate.journal.apply import apply_before_reading
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.secrets import Secret
 
 type Superuser = psycopg.Connection[tuple[object, ...]]
@@ -284,6 +285,39 @@ async def test_a_plain_chain_would_not_have_noticed_rewriting(
     """Why the checkpoints are there: without them the same record passes."""
     _rewrite_all(superuser, organization.org_id)
     assert (await _verify(api_database, organization.org_id, replace(kept, notes=[]))).chain.valid
+
+
+@pytest.mark.parametrize(("first", "reason"), [(5, FaultReason.NOT_AS_SIGNED), (15, FaultReason.ROLLED_BACK)])
+async def test_a_restore_explains_nothing_that_its_backup_held(
+    checkpointer: Checkpointer,
+    record,
+    organization,
+    api_database: Database,
+    superuser: Superuser,
+    first: int,
+    reason: FaultReason,
+) -> None:
+    """A restore at event 11, and a checkpoint of 20 events from after it. What differs behind the restore may be of the
+    log before it, and the answer says that only a person can know."""
+    org_id = organization.org_id
+    await record(10)
+    data: JsonObject = {"backup_id": "bkp_1", "restored_by": "root@host", "head_seq": 10}
+    async with api_database.transaction(org_id) as connection:
+        await store.append(connection, org_id, [Event(EventType.BACKUP_RESTORED, datetime.now(UTC), SYSTEM, data)])
+    await apply_before_reading(api_database, org_id)
+    await record(9)
+    assert await checkpointer.checkpoint(org_id)
+    async with api_database.transaction(org_id) as connection:
+        [point] = await list_checkpoints(connection, org_id)
+    kept = Kept([point.note], checkpointer.keys.load().verifier_keys("log.example"))
+    _rewrite(superuser, org_id, first, lambda seq, header: header.update(agent="agt_x") if seq == first else None)
+    superuser.execute("UPDATE audit_events SET agent_id = 'agt_x' WHERE org_id = %s AND seq = %s", [org_id, first])
+    found = await _verify(api_database, org_id, kept)
+    fault = found.chain.fault
+    assert fault is not None
+    assert (fault.seq, fault.reason) == (first, reason)
+    if reason is FaultReason.ROLLED_BACK:
+        assert "If it was signed before this restore" in fault.message
 
 
 async def test_re_signing_after_export_is_a_fork(
