@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import RpcCall, RpcRequest, strings_in
 
@@ -21,6 +22,10 @@ _VERSION_HEADER: Final = "a2a-version"
 _OPERATIONS: Final = MappingProxyType(
     {
         "message/send": "a2a_message_send",
+        "tasks/send": "a2a_message_send",  # of 0.1, as the next three
+        "tasks/sendSubscribe": "a2a_message_stream",
+        "tasks/pushNotification/set": "a2a_push_config_set",
+        "tasks/pushNotification/get": "a2a_push_config_get",
         "message/stream": "a2a_message_stream",
         "tasks/get": "a2a_tasks_get",
         "tasks/list": "a2a_tasks_list",
@@ -53,7 +58,7 @@ _READS: Final = frozenset(
     {"a2a_tasks_get", "a2a_tasks_list", "a2a_tasks_resubscribe", "a2a_push_config_get", "a2a_push_config_list"}
     | CARD_OPERATIONS
 )
-_URL_MEMBERS: Final = frozenset({"uri", "url", "fileWithUri"})
+_URL_MEMBERS: Final = frozenset({"uri", "url", "fileWithUri", "file_with_uri"})
 _URLS_MAX: Final = 64
 _PARTS_MAX: Final = 64
 _KINDS: Final = ("text", "file", "data", "raw", "url")
@@ -92,17 +97,22 @@ def _facts(method: str, call: RpcCall | None) -> JsonObject:
     message = params.get("message")
     message = message if isinstance(message, dict) else {}
     urls = [text for name, text in strings_in(params) if name in _URL_MEMBERS]
-    parts = message.get("parts")
-    kinds: list[JsonValue] = [_kind(one) for one in parts[:_PARTS_MAX]] if isinstance(parts, list) else []
+    found = message.get("parts")
+    parts = found if isinstance(found, list) else []
+    if len(urls) > _URLS_MAX or len(parts) > _PARTS_MAX:
+        # Policies ask whether all of them may be there.
+        raise PayloadTooLargeError(
+            f"the message of A2A has more than {_PARTS_MAX} parts or {_URLS_MAX} addresses", details={"field": "body"}
+        )
     is_of_task = method.startswith("tasks/")
     return {
         "method": method,
-        "task_id": _text(message.get("taskId"))
-        or _text(params.get("taskId"))
+        "task_id": _text_of(message, "taskId", "task_id")
+        or _text_of(params, "taskId", "task_id")
         or (_text(params.get("id")) if is_of_task else None),
-        "context_id": _text(message.get("contextId")) or _text(params.get("contextId")),
-        "parts": kinds,
-        "urls": list[JsonValue](urls[:_URLS_MAX]),
+        "context_id": _text_of(message, "contextId", "context_id") or _text_of(params, "contextId", "context_id"),
+        "parts": [_kind(one) for one in parts],
+        "urls": list[JsonValue](urls),
     }
 
 
@@ -114,6 +124,16 @@ def _kind(part: JsonValue) -> str:
     if isinstance(kind, str):
         return kind[:64]
     return next((name for name in _KINDS if name in part), "unknown")
+
+
+def _text_of(holder: JsonObject, name: str, proto_name: str) -> str | None:
+    """A parser of version 1.0 takes a member by its name in the definition, too (ProtoJSON)."""
+    found = {text for one in (name, proto_name) if (text := _text(holder.get(one))) is not None}
+    if len(found) > 1:
+        raise AmbiguousRequestError(
+            f"the A2A request can be read in more than one way: {name} and {proto_name}", details={"field": "body"}
+        )
+    return found.pop() if found else None
 
 
 def _text(value: JsonValue) -> str | None:

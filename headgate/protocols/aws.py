@@ -117,17 +117,18 @@ def _of_s3(
     read = read_s3(call.method, call.path, read_call.query, headers.shown, bucket=bucket, folds_slashes=folds_slashes)
     key = read.key
     if read.operation == "PostObject":
-        read, key = _posted(read, body, form)
+        read, key = _posted(read, body)
     return _request(scope, read.operation, call.method, bucket=read.bucket, key=key, copy_source=read.copy_source)
 
 
-def _posted(read: S3Call, body: Body, form: Pairs) -> tuple[S3Call, str | None]:
+def _posted(read: S3Call, body: Body) -> tuple[S3Call, str | None]:
     """An upload by a form, whose field says the key (Amazon S3, "POST Object")."""
-    keys = [value for name, value in form if name.lower() == "key"]
+    keys = [value for name, value in body.pairs if name.lower() == "key"]
     if body.kind is not BodyKind.MULTIPART:
         return S3Call(None, read.bucket, None), None
-    if len(keys) != 1:
-        raise _ambiguous("the form that uploads has not exactly one field key")
+    if len(keys) != 1 or not isinstance(keys[0], str):
+        # One with the name of a file counts as a field at some servers.
+        raise _ambiguous("the form that uploads has not exactly one field key, of text")
     return read, None if _FILE_NAME in keys[0] else keys[0]
 
 

@@ -105,6 +105,9 @@ _MODIFIERS: Final = frozenset(
 )
 _OF_SIGNATURES: Final = frozenset({"awsaccesskeyid", "signature", "expires"})
 _SOURCES: Final = ("x-amz-copy-source", "x-amz-rename-source")
+_DOTS: Final = frozenset({".", ".."})
+_EXTRACTS: Final = "x-amz-meta-snowball-auto-extract"
+"""A header by which Snow devices and MinIO write all members of an archive, each under a key of its own."""
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _KNOWN_IN_LOWER_CASE: Final = frozenset(name.lower() for name in _SUBRESOURCES)
 
@@ -134,6 +137,8 @@ def read_s3(
         raise _ambiguous("only a PUT copies from another object", field=_COPY_SOURCE)
     if source is not None:
         operation = _COPIES.get(operation or "")
+    if _EXTRACTS in headers:
+        return S3Call(None, bucket, None, source)
     return S3Call(operation, bucket, key, source)
 
 
@@ -213,6 +218,9 @@ def _copy_source(headers: JsonObject) -> JsonObject | None:
         raise _ambiguous("the source of the copy is not UTF-8", field=_COPY_SOURCE) from None
     if _BUCKET.fullmatch(bucket) is None:
         raise _ambiguous("the source of the copy names no bucket", field=_COPY_SOURCE)
+    if not _DOTS.isdisjoint(key.split("/")):
+        # MinIO resolves them before it looks for the bucket.
+        raise _ambiguous("the source of the copy has a segment . or ..", field=_COPY_SOURCE)
     return {"bucket": bucket, "key": key, "version_id": match["version"]}
 
 

@@ -165,7 +165,7 @@ class _DocumentTypeError(Exception):
 
 
 def _names_other_encoding(text: str) -> bool:
-    declared = re.match(r"<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)[\"']", text)
+    declared = re.match(r"\ufeff?<\?xml[^>]*?encoding\s*=\s*[\"']([^\"']*)[\"']", text)
     return declared is not None and declared[1].casefold() not in ("utf-8", "utf8", "us-ascii", "ascii")
 
 

@@ -8,6 +8,7 @@ import pytest
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import Answer, AnsweredCall
 from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols.a2a import CARD_OPERATION
 from headgate.protocols.answer_head import parse_answer_head
@@ -76,9 +77,33 @@ def test_where_answers_are_pushed_to_is_told() -> None:
     assert "https://evil.example/push" in facts(read(within))["urls"]
 
 
+def test_members_by_the_names_of_the_definition_are_read_too() -> None:
+    """Parsers of version 1.0 take both (ProtoJSON)."""
+    message = {"task_id": "t1", "context_id": "c1", "parts": [{"file": {"file_with_uri": "https://files.example/a"}}]}
+    told = facts(read(rpc("message/send", message=message)))
+    assert (told["task_id"], told["context_id"], told["urls"]) == ("t1", "c1", ["https://files.example/a"])
+    with pytest.raises(AmbiguousRequestError):
+        read(rpc("message/send", message={**message, "taskId": "t2"}))
+
+
+@pytest.mark.parametrize(
+    "part", [{"kind": "text", "text": "x"}, {"kind": "file", "file": {"uri": "https://a.example"}}]
+)
+def test_more_than_policies_see_is_refused(part: dict[str, Any]) -> None:
+    """Else the last address, which no policy sees, is the one that the agent means."""
+    assert len(facts(read(rpc("message/send", message={"parts": [part] * 64})))["parts"]) == 64
+    with pytest.raises(PayloadTooLargeError):
+        read(rpc("message/send", message={"parts": [part] * 65}))
+    with pytest.raises(PayloadTooLargeError):
+        read(rpc("message/send", metadata={"url": ["https://a.example"] * 65}))
+
+
 @pytest.mark.parametrize(
     ("method", "operation", "effect"),
     [
+        ("tasks/send", "a2a_message_send", Effect.WRITE),
+        ("tasks/sendSubscribe", "a2a_message_stream", Effect.WRITE),
+        ("tasks/pushNotification/set", "a2a_push_config_set", Effect.WRITE),
         ("tasks/get", "a2a_tasks_get", Effect.READ),
         ("tasks/cancel", "a2a_tasks_cancel", Effect.WRITE),
         ("message/stream", "a2a_message_stream", Effect.WRITE),

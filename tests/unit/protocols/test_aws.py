@@ -147,6 +147,8 @@ def test_a_copy_names_its_source() -> None:
         ("PUT", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-copy-source": "/se%2Fcret/a"}}),
         ("PUT", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-copy-source": "/secret/a+b"}}),
         ("PUT", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-copy-source": "/secret/%ff"}}),
+        ("PUT", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-copy-source": "/box/../secret/a"}}),
+        ("PUT", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-copy-source": "/box/%2e%2e/secret/a"}}),
         ("PUT", f"https://{S3_HOST}/box/a?x-amz-copy-source=%2Fsecret%2Fa", {}),
         ("GET", f"https://{S3_HOST}/box/a", {"headers": {"x-amz-target": "A.ListTables"}}),
         ("GET", f"https://{S3_HOST}/box/a?X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=x", {}),
@@ -274,8 +276,9 @@ def test_json_query_and_cbor() -> None:
 
 
 def test_a_form_that_uploads(catalogue: CatalogueIndex) -> None:
-    def upload(*keys: str) -> ActionDraft:
+    def upload(*keys: str, files: int = 0) -> ActionDraft:
         fields = [("x-amz-credential", SCOPE.format(region="eu-central-1", service="s3")), *(("key", k) for k in keys)]
+        fields[1 : 1 + files] = [(f'{n}"; filename="x', v) for n, v in fields[1 : 1 + files]]
         parts = [f'--b\r\nContent-Disposition: form-data; name="{n}"\r\n\r\n{v}\r\n' for n, v in fields]
         body = ("".join(parts) + "--b--\r\n").encode()
         headers = {"Content-Type": "multipart/form-data; boundary=b"}
@@ -285,6 +288,15 @@ def test_a_form_that_uploads(catalogue: CatalogueIndex) -> None:
     assert meant(upload("a/${filename}")) == ("PostObject", "box", None)
     with pytest.raises(AmbiguousRequestError):
         upload("a", "b")
+    # A key that has the name of a file is a field to some servers, and the first one counts.
+    for keys in (("a",), ("a", "b")):
+        with pytest.raises(AmbiguousRequestError):
+            upload(*keys, files=1)
+
+
+def test_an_archive_that_is_extracted_is_written_under_keys_that_nobody_sees() -> None:
+    draft = read("PUT", f"https://{S3_HOST}/box/a.tar", headers={"X-Amz-Meta-Snowball-Auto-Extract": "true"})
+    assert meant(draft) == (None, "box", None)
 
 
 @pytest.fixture

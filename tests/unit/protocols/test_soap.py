@@ -83,6 +83,7 @@ def test_the_operation(text: str, action: str | None, content_type: str, told: t
         ('<!DOCTYPE x [<!ENTITY e "DeletePrice">]>' + envelope().partition("?>")[2], '"GetPrice"', "text/xml"),
         (envelope() + "<x/>", '"GetPrice"', "text/xml"),
         (envelope().replace('1.0"?', '1.0" encoding="utf-7"?'), '"GetPrice"', "text/xml"),
+        ("\ufeff" + envelope().replace('1.0"?', '1.0" encoding="gbk"?'), '"GetPrice"', "text/xml; charset=utf-8"),
         (envelope(), None, "text/xml; charset=utf-8; action=a; action=b"),
     ],
 )
