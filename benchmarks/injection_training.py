@@ -24,7 +24,7 @@ from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.decode import document_of
-from headgate.detectors.injection import SIGNS_ALONE, look, seen_windows
+from headgate.detectors.injection import look, seen_windows
 from headgate.detectors.injection_windows import likely_windows
 from headgate.detectors.injection_words import InjectionWords, folded, injection_words, make_injection_words
 from headgate.detectors.limits import Budget, Limits
@@ -44,6 +44,8 @@ _PACKAGES_COUNT = 1.0
 _BIAS_START = -5.0
 _WRONG = 0.03
 """The share of the plain texts of writers left out that may be flagged."""
+_SIGNS_SURE = 6.0
+"""Log odds of signs from which a text counts as flagged when the second stage is measured."""
 _WRONG_SHOWN = (0.02, 0.05, 0.1)
 _PACKAGES_EACH = 50
 _MISTAKEN_FROM = -2.5
@@ -138,7 +140,7 @@ def train_windows() -> None:
     first = Table(shown, words)
     learned = learn_windows(first, np.ones(len(shown), bool))
     table = Table(shown + mistaken(learned, words), words)
-    alone = table.signs() + words.bias > SIGNS_ALONE
+    alone = table.signs() + words.bias > _SIGNS_SURE
     writers = sorted(set(table.groups) - {""})
     scores = np.where(alone, np.inf, left_out(table, writers))
     for writer in writers:

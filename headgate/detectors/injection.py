@@ -22,7 +22,7 @@ from headgate.detectors.model import Match
 
 INJECTION: Final = "injecting_instructions"
 WINDOW_CHARACTERS: Final = 600
-SIGNS_ALONE: Final = 6.0
+SIGNS_ALONE: Final = 3.5
 """Log odds from which the signs count without the second stage."""
 
 _CONFIDENCE_MIN: Final = 0.7
