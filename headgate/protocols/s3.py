@@ -106,6 +106,8 @@ _MODIFIERS: Final = frozenset(
 _OF_SIGNATURES: Final = frozenset({"awsaccesskeyid", "signature", "expires"})
 _SOURCES: Final = ("x-amz-copy-source", "x-amz-rename-source")
 _DOTS: Final = frozenset({".", ".."})
+_RESERVED: Final = "minio"
+"""No bucket of MinIO, but where its administration is, whose requests are signed for S3, too."""
 _EXTRACTS: Final = "x-amz-meta-snowball-auto-extract"
 """A header by which Snow devices and MinIO write all members of an archive, each under a key of its own."""
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
@@ -137,6 +139,8 @@ def read_s3(
         raise _ambiguous("only a PUT copies from another object", field=_COPY_SOURCE)
     if source is not None:
         operation = _COPIES.get(operation or "")
+    if folds_slashes and bucket == _RESERVED:
+        return S3Call(None, bucket, key, source)
     if _EXTRACTS in headers:
         return S3Call(None, bucket, None, source)
     return S3Call(operation, bucket, key, source)

@@ -294,6 +294,13 @@ def test_a_form_that_uploads(catalogue: CatalogueIndex) -> None:
             upload(*keys, files=1)
 
 
+def test_the_administration_of_minio_is_no_object(catalogue: CatalogueIndex) -> None:
+    draft = read("PUT", "https://store.example/minio/admin/v3/set-config", catalogue=catalogue)
+    assert (draft.operation, draft.effect) == ("s3_unknown", Effect.WRITE)
+    asked = read("GET", "https://store.example/minio/admin/v3/list-users", catalogue=catalogue)
+    assert (asked.operation, asked.effect) == ("s3_unknown", Effect.WRITE)
+
+
 def test_an_archive_that_is_extracted_is_written_under_keys_that_nobody_sees() -> None:
     draft = read("PUT", f"https://{S3_HOST}/box/a.tar", headers={"X-Amz-Meta-Snowball-Auto-Extract": "true"})
     assert meant(draft) == (None, "box", None)
