@@ -5,20 +5,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headgate.backup.archive import Progress, opened_archive, written_archive
-from headgate.backup.encryption import PassphraseKey, key_of, new_key
-from headgate.backup.key_files import KeyFile, packed, read_key_files, read_signed_memory
+from headgate.backup.archive import Progress, written_archive
+from headgate.backup.encryption import PassphraseKey, new_key
+from headgate.backup.key_files import (
+    KeyFile,
+    holds_signing_keys,
+    packed,
+    read_key_files,
+    read_signed_memory,
+    require_master_keys,
+)
 from headgate.backup.manifest import DATABASE, KEYS, Manifest
 from headgate.backup.programs import dumped, find_program
 from headgate.backup.snapshot import Snapshot, taken_snapshot
 from headgate.backup.source import opened_database
 from headgate.configuration.settings import Settings
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
+from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.program import PROGRAM_VERSION
 from headgate.kernel.secrets import Secret
-from headgate.vault.master_keys import parse_master_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +81,10 @@ def _create(
 def _require_keys(snapshot: Snapshot, files: Iterable[KeyFile]) -> None:
     """Raises UnavailableError: a backup whose secrets could never be opened is no backup."""
     require_master_keys(snapshot.master_keys, files)
-    signs = any(one.name == "evidence/signing-keys" for one in files)
-    if not signs and any(head.checkpoint is not None for head in snapshot.heads):
+    if not holds_signing_keys(files) and any(head.checkpoint is not None for head in snapshot.heads):
         raise UnavailableError(
             "checkpoints were signed, and the key is not here: run the backup where the workers' key is"
             " (HEADGATE_SIGNING_KEYS_FILE), or leave the keys out with --without-keys"
-        )
-
-
-def require_master_keys(needed: Iterable[str], files: Iterable[KeyFile]) -> None:
-    """Raises UnavailableError."""
-    held: set[str] = set()
-    for file in files:
-        if file.name == "vault/master-keys.json":
-            held = set(parse_master_keys(file.content.decode()).keys)
-    missing = sorted(set(needed) - held)
-    if missing:
-        raise UnavailableError(
-            f"stored secrets are encrypted under the master keys {', '.join(missing)}, which are not here: run the"
-            " command where they are (HEADGATE_MASTER_KEYS_FILE, or the data directory of the instance)"
         )
 
 
@@ -103,33 +94,3 @@ def _require_unchanged(before: Iterable[KeyFile], after: Iterable[KeyFile]) -> N
     changed = sorted(one.name for one in after if kept.get(one.name) != one.content)
     if changed:
         raise ConflictError(f"{', '.join(changed)} changed while the backup was made: run it again")
-
-
-def verify_backup(path: Path, passphrase: Secret | None, progress: Progress) -> Manifest:
-    """Compares every part with its digest; with the passphrase, decrypts it too. Needs no instance. Raises
-    ValidationError."""
-    with opened_archive(path) as archive:
-        manifest = archive.manifest
-        key = None
-        if passphrase is not None:
-            key = open_key(manifest, passphrase, path)
-        archive.verify(progress)
-        if key is not None:
-            for part in manifest.parts:
-                for _ in archive.read(part.name, key):
-                    pass
-    return manifest
-
-
-def open_key(manifest: Manifest, passphrase: Secret, path: Path) -> PassphraseKey:
-    """The key of an encrypted backup. Raises ValidationError."""
-    if manifest.encryption is None:
-        raise ValidationError(f"{path} is not encrypted: leave the passphrase out")
-    try:
-        key = key_of(passphrase, manifest.encryption)
-        key.require_sealed(manifest)
-    except ValueError as error:
-        raise ValidationError(f"{path}: its manifest is malformed ({error})") from error
-    except ValidationError as error:
-        raise ValidationError(f"{path}: {error.message}") from error
-    return key

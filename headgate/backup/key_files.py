@@ -17,7 +17,10 @@ from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Settings
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.secret_file import require_secret
+from headgate.vault.master_keys import parse_master_keys
 
+MASTER_KEYS: Final = DataDirectory(Path()).master_keys.as_posix()
+SIGNING_KEYS: Final = DataDirectory(Path()).signing_keys.as_posix()
 _LARGEST_BYTES: Final = 256 * 1024 * 1024
 
 
@@ -50,10 +53,27 @@ def read_key_files(settings: Settings) -> list[KeyFile]:
         if given is not None or place.exists():
             files.append(KeyFile(place.relative_to(data.root).as_posix(), _read(source)))
     if settings.signing_keys is not None:
-        name = data.signing_keys.relative_to(data.root).as_posix()
-        files = [one for one in files if one.name != name]
-        files.append(KeyFile(name, "\n".join(settings.signing_keys.reveal().split()).encode() + b"\n"))
+        files = [one for one in files if one.name != SIGNING_KEYS]
+        files.append(KeyFile(SIGNING_KEYS, "\n".join(settings.signing_keys.reveal().split()).encode() + b"\n"))
     return files
+
+
+def holds_signing_keys(files: Iterable[KeyFile]) -> bool:
+    return any(one.name == SIGNING_KEYS for one in files)
+
+
+def require_master_keys(needed: Iterable[str], files: Iterable[KeyFile]) -> None:
+    """Raises UnavailableError: ``files`` lack a master key that stored secrets are encrypted under."""
+    held: set[str] = set()
+    for file in files:
+        if file.name == MASTER_KEYS:
+            held = set(parse_master_keys(file.content.decode()).keys)
+    missing = sorted(set(needed) - held)
+    if missing:
+        raise UnavailableError(
+            f"stored secrets are encrypted under the master keys {', '.join(missing)}, which are not here: run the"
+            " command where they are (HEADGATE_MASTER_KEYS_FILE, or the data directory of the instance)"
+        )
 
 
 def _files_below(root: Path, paths: Iterable[Path]) -> Iterator[KeyFile]:

@@ -13,14 +13,21 @@ from pathlib import Path
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.backup.archive import Archive, Progress, opened_archive
-from headgate.backup.create import open_key, require_master_keys
 from headgate.backup.encryption import PassphraseKey
-from headgate.backup.key_files import KeyFile, read_key_files, unpacked, write_key_files
+from headgate.backup.key_files import (
+    KeyFile,
+    holds_signing_keys,
+    read_key_files,
+    require_master_keys,
+    unpacked,
+    write_key_files,
+)
 from headgate.backup.manifest import DATABASE, KEYS, Head, Manifest
 from headgate.backup.programs import find_program, load
 from headgate.backup.source import running_server
 from headgate.backup.staged_folder import StagedFolder
 from headgate.backup.target import RestoreTarget, mark_done
+from headgate.backup.verify import open_key
 from headgate.configuration.settings import Part, Settings
 from headgate.db.database import Database
 from headgate.db.migrate import migrate_restored, require_known_schema
@@ -112,8 +119,7 @@ def _keys_of(archive: Archive, key: PassphraseKey | None, settings: Settings, or
         require_master_keys(manifest.master_keys, here)
     except UnavailableError as error:
         raise UnavailableError(f"{archive.path} was made without keys, and {error.message}") from error
-    signs = any(one.name == "evidence/signing-keys" for one in here)
-    if not signs and any(head.checkpoint is not None for head in manifest.heads):
+    if not holds_signing_keys(here) and any(head.checkpoint is not None for head in manifest.heads):
         raise UnavailableError(
             f"{archive.path} was made without keys, and the key that signed its checkpoints is not here: set"
             " HEADGATE_SIGNING_KEYS_FILE to it"

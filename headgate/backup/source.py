@@ -1,7 +1,7 @@
 """The database that is backed up: the embedded one, running or not, or one of the operator's own."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from headgate.configuration.settings import Part, Settings
@@ -34,17 +34,14 @@ async def opened_database(settings: Settings) -> AsyncIterator[Secret]:
     postgres.check_version(data.postgres)
     server = postgres_of(settings)
     password = load_secrets(data).passwords[SUPERUSER]
-    lock = instance_lock(data)
-    try:
-        lock.__enter__()
-    except ConflictError:
-        yield server.url(SUPERUSER, password)  # an instance runs, and its server with it
-        return
-    try:
-        async with running_server(server, password):
-            yield server.url(SUPERUSER, password)
-    finally:
-        lock.__exit__(None, None, None)
+    async with AsyncExitStack() as held:
+        try:
+            held.enter_context(instance_lock(data))
+        except ConflictError:
+            pass  # an instance runs, and its server with it
+        else:
+            await held.enter_async_context(running_server(server, password))
+        yield server.url(SUPERUSER, password)
 
 
 @asynccontextmanager

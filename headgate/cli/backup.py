@@ -95,7 +95,7 @@ def verify(file: Path, passphrase_file: Path | None, as_json: bool) -> None:
     file could replace both. Exit status 1 if the file is not the backup that was made.
     """
     with loading():
-        from headgate.backup.create import verify_backup  # noqa: PLC0415 - loaded by this command only
+        from headgate.backup.verify import verify_backup  # noqa: PLC0415 - loaded by this command only
 
     line = SizeLine("verifying")
     try:
