@@ -96,16 +96,18 @@ def explaining(restores: Sequence[ProvenRestore], known: Checkpoint) -> ProvenRe
 def set_aside(folder: Path, restore: ProvenRestore, newest: Checkpoint, read: Read, continues: Continues) -> list[Path]:
     """Renames the checkpoints in ``folder`` that cover events which this restore lost; returns their new names.
 
-    Nothing is renamed where an earlier checkpoint is not continued either: the restore does not explain that. Raises
-    ConflictError.
+    Nothing is renamed where an earlier checkpoint is not continued either, or where this restore was accepted and
+    the log followed past it: the restore does not explain that. Raises ConflictError.
     """
     lost: list[Path] = []
+    followed: Path | None = None
     for file in sorted(folder.rglob("*.checkpoint")):
         text = file.read_text("utf-8")
         if text.partition("\n")[0] != newest.origin:
             continue  # of another log: a witness has those of several
         kept = read(text)
         if kept.size <= newest.size and continues(kept, newest):
+            followed = file if kept.size >= restore.seq else followed
             continue
         if kept.size <= restore.head_seq:
             raise ConflictError(
@@ -113,4 +115,9 @@ def set_aside(folder: Path, restore: ProvenRestore, newest: Checkpoint, read: Re
                 f" explain it: the backup held {restore.head_seq} events. The log was forked or rewritten"
             )
         lost.append(file)
+    if lost and followed is not None and any(folder.rglob(f"*.lost-{restore.event_id}")):
+        raise ConflictError(
+            f"{lost[0]}: the restore was accepted before, and {followed} is of the log after it. It does not explain"
+            " that the log does not continue this checkpoint: events were removed since"
+        )
     return [file.rename(file.with_name(f"{file.name}.lost-{restore.event_id}")) for file in lost]

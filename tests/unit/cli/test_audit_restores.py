@@ -104,6 +104,18 @@ def test_lost_checkpoints_are_renamed_and_others_stay(tmp_path: Path) -> None:
     assert left == ["3.checkpoint", "5.checkpoint", "8.checkpoint", "other.checkpoint"]
 
 
+def test_a_restore_is_accepted_once(tmp_path: Path) -> None:
+    """Whoever can remove events would have each removal explained by the restore that everybody knows of."""
+    folder = _folder(tmp_path, 5, 7)
+    newest = Checkpoint(_ORIGIN, 40, bytes(32))
+    [lost] = set_aside(folder, _RESTORE, newest, _read, lambda kept, _: kept.size == 5)
+    assert lost.name == "7.checkpoint.lost-evt_1"
+    _folder(tmp_path, 30, 50)
+    with pytest.raises(ConflictError, match="accepted before"):
+        set_aside(folder, _RESTORE, newest, _read, lambda kept, _: kept.size in (5, 30))
+    assert (folder / "50.checkpoint").exists()
+
+
 def test_what_the_restore_does_not_explain_is_told_and_nothing_is_renamed(tmp_path: Path) -> None:
     folder = _folder(tmp_path, 5, 7)
     with pytest.raises(ConflictError, match="the restore does not explain it: the backup held 5 events"):
