@@ -106,7 +106,7 @@ class ExecutionPermits:
     async def _permitted(
         self, connection: Connection, org_id: str, decided: Decision | Refusal, queued: QueuedExecution
     ) -> Decision | Refusal:
-        """What the policies of now do not let run, but for the grant or the broken glass that let it through."""
+        """What the current policies do not let run, but for the grant or the broken glass that let it through."""
         if not isinstance(decided, Refusal) or decided.decision is None:
             return decided
         permission = await grant_used_by(connection, org_id, queued.action_id) or await glass_used_by(

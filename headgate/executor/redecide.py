@@ -72,7 +72,7 @@ def candidate_of(
 
 def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Decision | Refusal:
     """A use that was counted stays one, whatever is left of its grant; what was taken back since, or does not answer
-    the policies of now, lets nothing run."""
+    the current policies, lets nothing run."""
     if isinstance(permission, BrokenGlass):
         if permission.review is not None and permission.review.outcome is ReviewOutcome.NOT_JUSTIFIED:
             return Refusal(
@@ -80,9 +80,9 @@ def permitted_still(decision: Decision, permission: Grant | BrokenGlass) -> Deci
             )
         if decision.verdict is Verdict.DENY:
             return exempted_decision(decision, Exemption(permission.pass_id, Decimal(0)))
-        return Refusal(f"the policies of now ask for an approval, so submit it again: {decision.reason}")
+        return Refusal(f"the current policies ask for an approval, so submit it again: {decision.reason}")
     if decision.verdict is Verdict.DENY:
-        return Refusal(f"denied by the policies of now: {decision.reason}")
+        return Refusal(f"denied by the current policies: {decision.reason}")
     if permission.revoked_at is not None:
         return Refusal(f"{permission.grant_id}, which let it through, was revoked: {permission.revoke_reason}")
     if (why := why_not_answered(permission, decision.requirements)) is not None:
@@ -94,10 +94,10 @@ def judged(decision: Decision, queued: QueuedExecution) -> Decision | Refusal:
     """The decision of now, where it lets the call run."""
     overridable = None if decision.is_final else decision
     if decision.verdict is Verdict.DENY:
-        return Refusal(f"denied by the policies of now: {decision.reason}", overridable)
+        return Refusal(f"denied by the current policies: {decision.reason}", overridable)
     if decision.verdict is Verdict.REQUIRE_APPROVAL:
         held = () if queued.requirements is None else requirements_from(queued.requirements)
         if not requirements_cover(held, decision.requirements):
-            reason = f"the policies of now ask for another approval, so submit it again: {decision.reason}"
+            reason = f"the current policies ask for another approval, so submit it again: {decision.reason}"
             return Refusal(reason, overridable)
     return decision

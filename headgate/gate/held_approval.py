@@ -84,7 +84,7 @@ class HeldApprovals:
         return await self._use(decided, _pending(found)) if isinstance(found, Approval) else found
 
     async def _find(self, decided: Decided, held: HeldCall) -> Approval | DecideAgain | Pending:
-        """An Approval that comes back is approved, unused, and holds what the policies of now demand."""
+        """An Approval that comes back is approved, unused, and holds what the current policies demand."""
         identity, candidate, decision = decided.identity, decided.candidate, decided.decision
         async with self._database.transaction(identity.org_id) as connection:
             newest = await newest_for_digest(connection, identity.org_id, candidate.agent_id, candidate.digest)
@@ -98,7 +98,7 @@ class HeldApprovals:
             if answer is RetryAnswer.DENIED:
                 raise denied_error(newest)
             if outgrown:
-                # The policies of now demand more than this approval holds: it gives way to one that does.
+                # The current policies demand more than this approval holds: it gives way to one that does.
                 return await self._open(connection, decided, held, newest, answer)
             if answer is RetryAnswer.USE:
                 return newest

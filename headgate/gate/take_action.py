@@ -1,6 +1,6 @@
 """Takes an approved action for the agent that carries it out itself (semantics.md, "Retry, use, expiry").
 
-As the proxy does with a held call: the policies of now decide again, and one transaction claims the approval's one use
+As the proxy does with a held call: the current policies decide again, and one transaction claims the approval's one use
 before the agent does anything. The stored request has its secrets masked, so the agent sends the action again; it must
 be the one that was approved.
 """
@@ -125,7 +125,7 @@ class _Taking:
     async def hold(self, decided: Decided) -> Taken | DecideAgain:
         if not requirements_cover(self.approval.requirements, decided.decision.requirements):
             raise ConflictError(
-                "the policies of now ask for another approval than the one that was given: submit the action again",
+                "the current policies ask for another approval than the one that was given: submit the action again",
                 details={"approval_id": self.approval.approval_id, "reason": decided.decision.reason},
             )
         return await self._claim(decided)

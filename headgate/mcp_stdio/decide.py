@@ -148,7 +148,7 @@ class Decisions:
     async def _use(self, proposal: Proposal, waiting: Waiting, detail: ActionDetail) -> Passed | None:
         """Takes the action. None: it is not approved, or its approval serves no call any more.
 
-        Without an answer, and where the policies of now deny, the call that comes again finds the approval.
+        Without an answer, and where the current policies deny, the call that comes again finds the approval.
         """
         del self._held[proposal.digest]
         if detail["status"] != _APPROVED:

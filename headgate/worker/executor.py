@@ -1,4 +1,4 @@
-"""What carries executions out in this process: the policies of now, the vault, and a client that leaves the machine."""
+"""Carries executions out in this process: the current policies, the vault, and a client that leaves the machine."""
 
 import asyncio
 from contextlib import AsyncExitStack, suppress

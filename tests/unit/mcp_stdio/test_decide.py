@@ -101,7 +101,7 @@ async def test_a_held_call_is_waited_for() -> None:
     assert waiting == Waiting("act_1", "apr_1", "a reviewer decides")
     assert isinstance(waiting, Waiting)
     assert await made.settle(PROPOSAL, waiting) == Passed("act_1", taken=True)
-    assert asked[-1] == TAKE, "the policies of now decide again, and the use is claimed"
+    assert asked[-1] == TAKE, "the current policies decide again, and the use is claimed"
 
 
 async def test_what_a_reviewer_edited_is_passed_on() -> None:

@@ -69,7 +69,7 @@ async def test_a_policy_that_denies_meanwhile_stops_it(held, working, service, e
     assert created.status_code == 201, created.text
     async with working():
         action = await ended(held.as_agent, answer.json()["id"])
-    assert action["status"] == "failed" and "denied by the policies of now: closed" in action["execution"]["error"]
+    assert action["status"] == "failed" and "denied by the current policies: closed" in action["execution"]["error"]
     assert service.requests == [] and action["execution"]["attempts"] == 0
 
 

@@ -57,7 +57,7 @@ async def test_policies_that_have_changed_stop_an_edited_action_too(held, workin
     async with working():
         action = await ended(held.as_agent, answer["id"])
     assert (action["status"], service.requests) == ("failed", [])
-    assert "denied by the policies of now" in action["execution"]["error"]
+    assert "denied by the current policies" in action["execution"]["error"]
 
 
 async def test_a_reassigned_approval_is_the_one_that_the_policies_ask_for(

@@ -82,7 +82,7 @@ async def ways(new_gate, cluster, proxy_database, data_dir, service, reach, work
         path = f"/v1/approvals/{waiting['approval']['approval_id']}/approve"
         params = {"params": {"order": _ORDER, "note": "b"}}
         answer = await gate.person("ann", Role.APPROVER).post(path, json=params)
-        # 409: the policies of now ask for an approval other than this one.
+        # 409: the current policies ask for an approval other than this one.
         return {200: "allow", 403: "deny", 409: "require_approval"}[answer.status_code]
 
     async def replayed() -> str:

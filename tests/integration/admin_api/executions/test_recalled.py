@@ -78,4 +78,4 @@ async def test_a_changed_policy_is_asked_anew(held, approved, model_server, work
     async with working():
         action = await ended(gate.as_agent, action_id)
     assert (action["status"], service.requests) == ("failed", [])
-    assert "denied by the policies of now" in action["execution"]["error"]
+    assert "denied by the current policies" in action["execution"]["error"]

@@ -57,7 +57,7 @@ async def test_no_page_asks_more_for_more_rows(new_gate, superuser, tasks) -> No
 
 
 async def _asked_by(gate: Any, tasks: list[Any]) -> dict[str, int]:
-    """By page. The request and its call are new ones, which all policies of now have looked at."""
+    """By page. The request and its call are new ones, which all current policies have looked at."""
     held = await _submitted(gate, "write", text="x")
     pages = {one: one for one in _PAGES} | {"one": f"/inbox/{held['approval_id']}", "call": f"/calls/{held['id']}"}
     return {page: await _asked(gate, path, tasks) for page, path in pages.items()}
