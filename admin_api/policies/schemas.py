@@ -26,6 +26,7 @@ from headgate.policies.model import (
 from headgate.policies.rule_shape import parse_rules
 from headgate.policies.service import SavedPolicy
 from headgate.policies.shadow_store import ShadowTally
+from headgate.policies.suites.cases import cases_of
 from headgate.policies.translate_rules import translate
 
 
@@ -112,7 +113,9 @@ def policy_text(name: str, rego_policy: str | None, rules: list[dict[str, Any]] 
 
 
 def cases_text(cases: list[dict[str, Any]] | None) -> str | None:
-    """As they are stored. Raises ValidationError."""
+    """As they are stored. Raises ValidationError for a case that cannot be read, also where failures are accepted."""
+    if cases is not None:
+        cases_of([*cases], file="cases")
     return None if cases is None else canonical_bytes(cases).decode()
 
 

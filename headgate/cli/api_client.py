@@ -39,7 +39,7 @@ _LISTED_BY: Final = {
     "usr_": "users list",
     "whk_": "webhooks list",
 }
-_SHOWN_OTHERWISE: Final = frozenset({"errors", "source", "line", "column", "file"})
+_SHOWN_OTHERWISE: Final = frozenset({"errors", "failing", "source", "line", "column", "file"})
 
 
 class ApiError(HeadgateError):
@@ -182,6 +182,11 @@ def _what_else(details: Mapping[str, Any], message: str) -> Iterator[str]:
     faults = details.get("errors")
     if isinstance(faults, list) and len(faults) > 1:
         yield from (f"  {safe(fault.get('field'))}: {safe(fault.get('reason'))}" for fault in faults)
+    failing = details.get("failing")
+    if isinstance(failing, list):  # The message names only the first failing tests.
+        lines = [f"{one.get('name')}: {one.get('message')}" for one in failing if isinstance(one, dict)]
+        yield from (f"  {safe(line)}" for line in lines if line not in message)
+        return
     source, column = details.get("source"), details.get("column")
     if isinstance(source, str) and isinstance(column, int) and source.strip():
         yield f"  {safe(source.expandtabs(1))}"

@@ -10,6 +10,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
 from headgate.cli.lazy_group import LazyGroup, Place
+from headgate.cli.policy_cases import case_members, case_options
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_warnings import show_warnings
@@ -105,6 +106,7 @@ def list_all(client: ApiClient, limit: int, as_json: bool) -> None:
 @click.option("--priority", type=click.IntRange(0, 1000), help="A lower number runs first. Default: 100.")
 @click.option("--disabled", is_flag=True, help="Store the policy disabled.")
 @click.option("--shadow", is_flag=True, help="Evaluate it and record its decisions, but do not enforce them.")
+@case_options
 @click.option("--note", help="Note for the version history.")
 @json_option
 @runtime_file_option
@@ -115,6 +117,8 @@ def add(
     priority: int | None,
     disabled: bool,
     shadow: bool,
+    cases: TextIO | None,
+    accept_failing_cases: bool,
     note: str | None,
     as_json: bool,
     runtime_file: Path | None,
@@ -131,6 +135,7 @@ def add(
     body |= {key: value for key, value in optional if value is not None}
     if shadow:
         body["mode"] = "shadow"
+    body |= case_members(cases, accept_failing_cases=accept_failing_cases)
     with complaints_about(file):
         answer = ApiClient(find_target(runtime_file)).send(operations.create_policy, cast("NewPolicy", body))
     if as_json:
@@ -159,6 +164,7 @@ def show(client: ApiClient, policy: str, as_json: bool) -> None:
             ("mode", answer["mode"]),
             ("state", _state(answer)),
             ("version", answer["version"]),
+            ("test cases", len(answer["cases"])),
             ("quarantine", answer["quarantine"]),
             ("to release it", f"headgate policy update {answer['id']} --release" if answer["quarantine"] else None),
             *_shadow(answer.get("shadow")),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
+from headgate.cli.policy_cases import with_option
 from headgate.kernel.errors import ValidationError
 
 
@@ -13,7 +14,7 @@ def complaints_about(file: TextIO | None) -> Iterator[None]:
     try:
         yield
     except ValidationError as error:
-        raise ValidationError(in_file(error.message, file), details=error.details) from error
+        raise ValidationError(with_option(in_file(error.message, file)), details=error.details) from error
 
 
 def in_file(message: str, file: TextIO | None) -> str:

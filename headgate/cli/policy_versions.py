@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import unified_diff
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -10,6 +11,7 @@ import click
 from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.policy_cases import case_members, case_options
 from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
@@ -17,9 +19,11 @@ from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
+from headgate.policies.suites.bundle import shown_json
 
 if TYPE_CHECKING:
     from headgate.client.types import ActorAnswer, PolicyChange, Restoration
+    from headgate.kernel.canonical_json import JsonValue
 
 
 @click.command()
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--mode", type=click.Choice(["enforce", "shadow"]))
 @click.option("--release", is_flag=True, help="Release a quarantined policy, so that it is evaluated.")
 @click.option("--version", type=click.IntRange(1), help="Refuse if this is no longer the newest version.")
+@case_options
 @click.option("--note", help="Note for the version history.")
 @json_option
 @runtime_file_option
@@ -39,6 +44,8 @@ def update(
     policy: str,
     file: TextIO | None,
     release: bool,
+    cases: TextIO | None,
+    accept_failing_cases: bool,
     note: str | None,
     as_json: bool,
     runtime_file: Path | None,
@@ -50,6 +57,7 @@ def update(
         body["rego_policy"] = file.read()
     if release:
         body["quarantine"] = None
+    body |= case_members(cases, accept_failing_cases=accept_failing_cases)
     if note is not None:
         body["change_note"] = note
     client = ApiClient(find_target(runtime_file))
@@ -112,6 +120,9 @@ def diff(
         show_json(answer)
         return
     for name, change in answer["changes"].items():
+        if name == "cases":
+            _show_cases(change["from"], change["to"])
+            continue
         click.echo(f"{name}: {safe(change['from'])} -> {safe(change['to'])}")
     for line in answer["diff"].splitlines():
         click.echo(safe(line.expandtabs(4)))
@@ -149,6 +160,13 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
         return
     click.echo(f"{answer['id']} is at version {answer['version']}, with the content of version {version}")
     show_warnings(answer)
+
+
+def _show_cases(before: JsonValue, after: JsonValue) -> None:
+    """Line by line: all cases in one line would hide what changed in one of them."""
+    old, new = shown_json(before).splitlines(), shown_json(after).splitlines()
+    for line in unified_diff(old, new, "before/cases", "after/cases", lineterm=""):
+        click.echo(safe(line))
 
 
 def _who(actor: ActorAnswer | None) -> str:

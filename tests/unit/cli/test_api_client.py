@@ -52,6 +52,15 @@ def _refused(status: int, message: str, details: object) -> HeadgateError:
             "events: unknown: c; known: a, b",
         ),
         ("2 are unknown", {"field": "events", "known": ["x"]}, "2 are unknown\n  field: events\n  known: ['x']"),
+        (
+            "2 tests fail: a: is b; and 1 more.",
+            {
+                "field": "cases",
+                "reason": "a test fails",
+                "failing": [{"name": "a", "message": "is b"}, {"name": "c\x1b", "message": "is d"}, "odd"],
+            },
+            "2 tests fail: a: is b; and 1 more.\n  c\\u{1b}: is d",
+        ),
         ("no", None, "no"),
         ("no", ["odd"], "no"),
     ],

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import sys
 import tarfile
 from asyncio.subprocess import PIPE
@@ -126,3 +127,46 @@ async def test_a_bundle_is_imported_whole_or_not_at_all(headgate, tmp_path: Path
     imported = (await headgate("import", bundle(**good))).output
     assert imported.splitlines() == ["create module names", "create data limits", "create policy mine"]
     assert (await headgate("import", bundle(**good))).output == "nothing to change\n"
+
+
+_LIMIT = 'package limit\n\ndeny contains "too much" if input.params.amount > 100\n'
+_CASES = """- name: a large payment
+  input: {tool: pay, operation: send, params: {amount: 200}}
+  expect: {decision: deny}
+"""
+
+
+async def test_test_cases_are_saved_with_a_policy_and_refuse_a_weaker_one(headgate, tmp_path: Path) -> None:
+    rego, cases = tmp_path / "limit.rego", tmp_path / "limit.cases.yaml"
+    rego.write_text(_LIMIT)
+    cases.write_text(_CASES.replace("deny}", "allow}"))
+    refused = (await headgate("add", str(rego), "--cases", str(cases), status=1)).errors
+    assert "1 test fails: a large payment: decision is 'deny', expected 'allow'" in refused
+    assert "--accept-failing-cases" in refused and len(refused.splitlines()) == 1
+    cases.write_text(_CASES)
+    await headgate("add", str(rego), "--cases", str(cases))
+    assert "test cases  1" in (await headgate("show", "limit")).output
+    assert json.loads((await headgate("show", "limit", "--json")).output)["cases"][0]["name"] == "a large payment"
+
+    rego.write_text(_LIMIT.replace("100", "1000"))
+    weaker = (await headgate("update", "limit", "--file", str(rego), status=1)).errors
+    assert "1 test fails: a large payment: " in weaker
+    await headgate("update", "limit", "--file", str(rego), "--accept-failing-cases")
+    cases.write_text(_CASES.replace("200", "2000"))
+    assert (await headgate("update", "limit", "--cases", str(cases))).output.endswith("is at version 3\n")
+    compared = (await headgate("diff", "limit")).output
+    assert '-        "amount": 200' in compared and '+        "amount": 2000' in compared
+    # A folder has the cases beside its policy, and push leaves those of the organization.
+    await headgate("push", str(tmp_path))
+    cases.write_text("[]\n")
+    await headgate("update", "limit", "--cases", str(cases))
+    assert "test cases  0" in (await headgate("show", "limit")).output
+
+
+async def test_cases_that_cannot_be_read_name_their_file(headgate, tmp_path: Path) -> None:
+    rego, cases = tmp_path / "limit.rego", tmp_path / "limit.cases.yaml"
+    rego.write_text(_LIMIT)
+    for text, fault in (("- {name: a, input: {tool: t}, expect: {}}\n", "[0].input.operation"), ("a: [", ""), ("", "")):
+        cases.write_text(text)
+        refused = await headgate("add", str(rego), "--cases", str(cases), "--accept-failing-cases", status=1)
+        assert f"headgate: {cases}{fault}: " in refused.errors

@@ -59,7 +59,8 @@ async def test_a_new_text_is_run_with_the_cases_of_before(gate) -> None:
     "cases", [[{"name": "no input"}], [{"unknown": 1}], ["text"], [{**_PASSES, "note": "x" * 70_000}], [_PASSES] * 501]
 )
 async def test_cases_that_cannot_be_read(gate, cases: list[object]) -> None:
-    assert (await _created(gate, cases=cases)).status_code == 400
+    for accepts in (False, True):
+        assert (await _created(gate, cases=cases, accept_failing_cases=accepts)).status_code == 400
 
 
 async def test_the_page_saves_and_shows_them(gate) -> None:
@@ -89,3 +90,8 @@ async def test_changes_of_many_policies_take_none(gate) -> None:
     kept = {"change": "update_policy", "policy_id": policy_id, "policy": {"priority": 7}}
     assert (await gate.person().post(f"{_PATH}/changes", json={"changes": [kept]})).is_success
     assert (await gate.person().get(f"{_PATH}/{policy_id}")).json()["cases"] == [_PASSES]
+
+
+async def test_the_example_of_the_page_has_its_line_breaks(gate) -> None:
+    shown = (await gate.person().get("/policies/new")).text
+    assert 'placeholder="- name: a large payment waits\n  input: {' in shown
