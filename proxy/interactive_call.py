@@ -16,7 +16,7 @@ _STREAM: Final = re.compile(rb"application/(?:grpc(?!-web)|connect\+)", re.IGNOR
 
 
 class InteractiveCall:
-    """Of one request: what had arrived when it was looked at last."""
+    """What of one request had arrived at the last look."""
 
     def __init__(self, pause_seconds: float) -> None:
         self.pause_seconds = pause_seconds
@@ -36,7 +36,7 @@ class InteractiveCall:
 
 
 def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall | None:
-    """None where the request is no call that may be one. The client hears of it before its own deadline."""
+    """None: the request cannot be an interactive call. The refusal reaches the client before its own deadline."""
     fields = request.data.headers.fields
     if not any(name.lower() == b"content-type" and _STREAM.match(value) is not None for name, value in fields):
         return None

@@ -92,7 +92,7 @@ _DRAIN_SECONDS: Final = 10.0
 _FORGET_SECONDS: Final = 300.0
 _USAGE_SECONDS: Final = 10.0
 _USAGE_PAUSE_SECONDS: Final = 0.2
-"""Of many rows that show that the record should be read, all are waited for."""
+"""Seconds between a row that asks for a read of the record and the read: further rows share it."""
 _GIVEN_BACK_BYTES: Final = 32 << 20
 """Of bodies that were held a moment ago: their memory goes back to the system."""
 

@@ -20,7 +20,7 @@ from headgate.backup.manifest import MANIFEST, Manifest, Part, parse_manifest
 from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
 
 type Progress = Callable[[str, int], None]
-"""Told of a part's name, and of each number of bytes more."""
+"""Takes the name of a part, and how many more bytes of it are done."""
 
 _READ_BYTES: Final = 1024 * 1024
 _MANIFEST_BYTES_MAX: Final = 64 * 1024 * 1024

@@ -90,7 +90,7 @@ def load(program: Path, database: Secret, dump: Iterable[bytes]) -> None:
 
 
 class _Process(subprocess.Popen[bytes]):
-    """Whose messages are read beside its output: a full pipe of messages would stop it."""
+    """A running program. Its messages are read beside its output, because a full pipe would stop it."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str], stdin: int | None) -> None:
         super().__init__(
@@ -154,7 +154,7 @@ def _require_success(process: _Process, what: str) -> None:
         if any("statement timeout" in line or "lock timeout" in line for line in said):
             raise UnavailableError(
                 f"{what}: another transaction has locked a table for 60 s (a migration, or a process that"
-                " stands still); run the command again"
+                " hangs); run the command again"
             )
         raise UnavailableError(f"{what}: " + ("\n".join(said[-5:]) or f"exit status {status}"))
 

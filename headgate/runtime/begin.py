@@ -12,11 +12,11 @@ _WAITS: Final = "HEADGATE_WAITS_TO_BEGIN"
 
 
 def with_wait(environment: Mapping[str, str]) -> dict[str, str]:
-    """For a child that calls ``wait_to_begin``."""
+    """The environment of a child that calls ``wait_to_begin``."""
     return {**environment, _WAITS: "1"}
 
 
 def wait_to_begin() -> None:
-    """Returns at once where nobody asked for the wait. Exits with status 1 where the parent ends before it says so."""
+    """Waits until the parent says so, if it asked for the wait. Exits with status 1 if the parent ends first."""
     if os.environ.pop(_WAITS, None) and os.read(0, len(BEGIN)) != BEGIN:
         os._exit(1)

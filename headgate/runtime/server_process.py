@@ -51,7 +51,7 @@ class RunningProgram:
         return self._process.returncode is None
 
     def begin(self) -> None:
-        """Let a program work that waits for it; one that has ended meanwhile is told nothing."""
+        """Lets a waiting program begin. Does nothing if the program has ended."""
         if self._process.stdin is not None:
             with suppress(OSError):
                 self._process.stdin.write(BEGIN)

@@ -158,7 +158,7 @@ class Supervisor:
             _log.info("instance_stopped")
 
     async def _end_loading(self) -> None:
-        """What has not begun has nothing to bring to an end."""
+        """Kills the processes that have loaded and not begun: they have no work to finish."""
         for running in (one for loaded in self._loading.values() for one in loaded):
             running.kill()
             await running.wait()

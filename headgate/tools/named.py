@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols import a2a, aws, grpc, json_rpc, packages
+from headgate.protocols.aws import AWS_TOOL
 from headgate.protocols.body import Body, BodyKind
-from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
+from headgate.protocols.draft import ActionDraft, Effect, ReadCall
 from headgate.protocols.headers import Headers
-from headgate.protocols.package import PACKAGE, Ecosystem, PackageRequest
-from headgate.tools.generic import call_params, unlisted_draft
+from headgate.protocols.package import PACKAGE, Ecosystem
+from headgate.tools.generic import unlisted_draft
 from headgate.tools.model import Catalogue, HostProtocol
-from headgate.tools.recognised import a2a_draft, aws_draft, grpc_draft, rpc_draft
+from headgate.tools.recognised import a2a_draft, described_draft, grpc_draft, rpc_draft
 
 _ECOSYSTEMS: Final = {one.value: one for one in Ecosystem}
 
@@ -21,7 +21,7 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
         named = aws.NamedHost(bucket=catalogue.name_before(read_call.call.host))
         request = aws.recognise(read_call, headers, body, named=named)
         if request is not None:
-            return aws_draft(catalogue.tool, read_call, body, request)
+            return described_draft(catalogue.tool, read_call, body, request, member=AWS_TOOL)
     if catalogue.protocol is HostProtocol.A2A:
         card = a2a.recognise_card(read_call.call.method, read_call.path)
         if card is not None:
@@ -34,25 +34,12 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
     if ecosystem is not None:
         package = packages.recognise(ecosystem, read_call, headers, body, roots=catalogue.roots)
         if package is not None:
-            return _package_draft(catalogue.tool, read_call, body, package)
+            return described_draft(catalogue.tool, read_call, body, package, member=PACKAGE)
     if catalogue.protocol is HostProtocol.GRPC:
         called = grpc.recognise(read_call, headers, body, is_grpc_host=True, definitions=catalogue.definitions)
         if called is not None:
             return grpc_draft(catalogue.tool, read_call, body, called)
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=False)
-
-
-def _package_draft(tool: str, read_call: ReadCall, body: Body, package: PackageRequest) -> ActionDraft:
-    """The package stands among the params, too: people decide by it, and grants cover it."""
-    return make_draft(
-        tool=tool,
-        operation=package.operation,
-        params={**call_params(read_call, body), **package.facts},
-        source=Source.PROXY,
-        read_call=read_call,
-        effect=package.effect,
-        facts=ProtocolFacts(PACKAGE, canonical_bytes(package.facts)),
-    )
 
 
 def _rpc_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:

@@ -5,13 +5,13 @@ means by it stands beside them (``input.llm``, ``input.dns``, ``input.git``, ``i
 ``input.jsonrpc``, ``input.a2a``, ``input.soap``).
 """
 
-from typing import Final
+from typing import Final, Protocol
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols import a2a, aws, dns, git, grpc, json_rpc, llm, soap
 from headgate.protocols.a2a import A2A_TOOL, A2aCall
-from headgate.protocols.aws import AWS_TOOL, AwsRequest
+from headgate.protocols.aws import AWS_TOOL
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.git import GIT_TOOL
@@ -45,11 +45,11 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
             details={"field": "content-type"},
         )
     if signed is not None:
-        return aws_draft(AWS_TOOL, read_call, body, signed)
+        return described_draft(AWS_TOOL, read_call, body, signed, member=AWS_TOOL)
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
     if request is not None:
-        return _git_draft(read_call, body, request)
+        return described_draft(GIT_TOOL, read_call, body, request, member=GIT_TOOL)
     if remote is not None:
         return grpc_draft(GRPC_TOOL, read_call, body, remote)
     card = a2a.recognise_card(read_call.call.method, read_call.path)
@@ -89,21 +89,20 @@ def _dns_draft(read_call: ReadCall, headers: Headers, body: Body, query: JsonObj
     )
 
 
-def _git_draft(read_call: ReadCall, body: Body, request: git.GitRequest) -> ActionDraft:
-    """What is asked for stands among the params, too: people decide by it, and grants cover it."""
-    return make_draft(
-        tool=GIT_TOOL,
-        operation=request.operation,
-        params={**call_params(read_call, body), **request.facts},
-        source=Source.PROXY,
-        read_call=read_call,
-        effect=request.effect,
-        facts=ProtocolFacts(GIT_TOOL, canonical_bytes(request.facts)),
-    )
+class _Described(Protocol):
+    """A request of a protocol that says all of it in a few facts."""
+
+    @property
+    def operation(self) -> str: ...
+    @property
+    def effect(self) -> Effect: ...
+    @property
+    def facts(self) -> JsonObject: ...
 
 
-def aws_draft(tool: str, read_call: ReadCall, body: Body, request: AwsRequest) -> ActionDraft:
-    """What is asked for stands among the params, too, as with Git."""
+def described_draft(tool: str, read_call: ReadCall, body: Body, request: _Described, *, member: str) -> ActionDraft:
+    """The facts stand among the params, too: people decide by them, and grants cover them. ``member``: of the policies'
+    input."""
     return make_draft(
         tool=tool,
         operation=request.operation,
@@ -111,7 +110,7 @@ def aws_draft(tool: str, read_call: ReadCall, body: Body, request: AwsRequest) -
         source=Source.PROXY,
         read_call=read_call,
         effect=request.effect,
-        facts=ProtocolFacts(AWS_TOOL, canonical_bytes(request.facts)),
+        facts=ProtocolFacts(member, canonical_bytes(request.facts)),
     )
 
 
