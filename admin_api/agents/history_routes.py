@@ -117,7 +117,7 @@ async def model_usage(
     dependencies: CurrentDependencies,
     days: Annotated[int, Query(ge=1, le=_MOST_DAYS)] = 7,
 ) -> ModelUsageAnswer:
-    """Gets what an agent used of language models, by day (UTC) and model. Costs are estimated with the prices of now
+    """Gets what an agent used of language models, by day (UTC) and model. Costs are estimated at current prices
     (the data document ``model_prices``)."""
     today = dependencies.clock().date()
     since = today - timedelta(days=days - 1)

@@ -80,7 +80,7 @@ async def list_all(
     for_me: Annotated[
         bool,
         Query(
-            description="Only requests that wait for the caller: assigned to them or to nobody, and not voted on by"
+            description="Only requests that wait for the caller: assigned to them or unassigned, and not voted on by"
             " them. Only with status=pending."
         ),
     ] = False,

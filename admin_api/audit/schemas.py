@@ -150,7 +150,7 @@ class DifferenceAnswer(BaseModel):
 
 
 class RestoreAnswer(BaseModel):
-    """A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the
+    """A restore from a backup, as the log records it. What was recorded after event ``head_seq`` and before the
     restore is lost."""
 
     seq: int
@@ -180,7 +180,7 @@ class VerificationAnswer(BaseModel):
     )
     differences: list[DifferenceAnswer] = Field(description=f"The first {MOST_DIFFERENCES}.")
     restores: list[RestoreAnswer] = Field(
-        default_factory=list, description="Restores from backups that the log tells of, oldest first."
+        default_factory=list, description="Restores from backups that the log records, oldest first."
     )
 
 

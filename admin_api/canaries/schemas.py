@@ -15,7 +15,7 @@ class NewCanary(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[StorableText, Field(min_length=1, max_length=128)] = Field(
-        description="Where the value is put, for those who are told that it was found.", examples=["wiki: aws key"]
+        description="Where you put the value. Notifications and the record show it.", examples=["wiki: aws key"]
     )
     value: Annotated[str, Field(min_length=VALUE_MIN, max_length=VALUE_MAX)] | None = Field(
         default=None,

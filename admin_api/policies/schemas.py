@@ -139,7 +139,7 @@ class PolicyChange(_Body):
     mode: _Kept[PolicyMode] = None
     quarantine: Literal[None] = None
     cases: _Kept[Annotated[list[dict[str, Any]], Field(max_length=CASES_MAX)]] = Field(
-        default=None, description="Test cases, in place of those of before. [] removes them."
+        default=None, description="Test cases that replace the stored ones. [] removes them."
     )
     accept_failing_cases: StrictBool = _ACCEPT
     change_note: str | None = _NOTE

@@ -3050,7 +3050,7 @@ class Restoration(TypedDict):
 
 
 class RestoreAnswer(TypedDict):
-    """A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the restore is lost."""
+    """A restore from a backup, as the log records it. What was recorded after event ``head_seq`` and before the restore is lost."""
 
     backup_id: str
     event_id: str

@@ -2776,7 +2776,7 @@ export interface Restoration {
   version: number;
 }
 
-/** A restore from a backup, as the log tells of it. What was recorded after event ``head_seq`` and before the restore is lost. */
+/** A restore from a backup, as the log records it. What was recorded after event ``head_seq`` and before the restore is lost. */
 export interface RestoreAnswer {
   backup_id: string;
   event_id: string;
