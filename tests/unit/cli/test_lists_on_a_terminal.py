@@ -23,9 +23,9 @@ HOSTILE = "\x1b[2J\x1b]0;title\x07\r\u202e\u200b" + "漢字" * 20 + "e\u0301" * 
 API = json.loads((Path(__file__).parents[3] / "docs/openapi.json").read_text("utf-8"))
 LISTS = [
     "agents list", "agents activity X", "allowlist show", "approvals list --status all", "audit list",
-    "break-glass list", "connections list", "grants list", "integrations list", "integrations receipts jira",
-    "keys list", "mcp-tools list", "nlp list", "notifications deliveries", "org list", "org members X",
-    "org invitations X", "policy list", "policy versions X", "reports list", "retention holds", "siem list",
+    "break-glass list", "canaries list", "connections list", "grants list", "integrations list",
+    "integrations receipts jira", "keys list", "mcp-tools list", "nlp list", "notifications deliveries", "org list",
+    "org members X", "org invitations X", "policy list", "policy versions X", "reports list", "retention holds", "siem list",
     "traffic list", "traffic rules", "traffic timeline X", "users list", "users sessions X",
     "webhooks list", "webhooks deliveries X",
 ]  # fmt: skip
