@@ -1,6 +1,7 @@
 """Turns recorded events into messages, routed or collected for a digest, in the cursor's own transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from headgate.approvals.message_facts_store import MessageFacts, message_facts
@@ -13,6 +14,7 @@ from headgate.deliveries.store import end_delivery, insert_delivery
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.clock import Clock, rfc3339
 from headgate.notifications.model import NOTIFIED_EVENTS, OUTCOMES, UNROUTED, ChannelKind, NotificationSettings
+from headgate.notifications.names import names_in
 from headgate.notifications.routing import Subject, channels_for
 from headgate.notifications.service import DIGEST, NOTIFY, load_settings, new_delivery
 from headgate.notifications.store import earlier_messages, single_messages_since
@@ -22,6 +24,7 @@ from headgate.relay.model import RecordedEvent
 NOTIFICATION_TYPES: Final = frozenset(NOTIFIED_EVENTS) | OUTCOMES
 _ASKING: Final = frozenset({"approval.requested", "approval.reminded", "approval.escalated"})
 _CRITICAL: Final = "critical"
+_NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 async def relay_notifications(
@@ -30,13 +33,14 @@ async def relay_notifications(
     """Returns the number of messages made."""
     settings = await load_settings(connection, org_id)
     about = await message_facts(connection, org_id, {one.action_id for one in events if one.action_id is not None})
+    names = await names_in(connection, org_id, events)
     change = Change(org_id, SYSTEM, None, clock())
     made = 0
     for event in events:
         facts = None if event.action_id is None else about.get(event.action_id)
         if event.event_type in OUTCOMES:
             made += await _update_earlier(connection, change, settings, event, facts)
-        made += await _route(connection, change, settings, event, facts)
+        made += await _route(connection, change, settings, event, facts, names)
     return made
 
 
@@ -46,11 +50,12 @@ async def _route(
     settings: NotificationSettings,
     event: RecordedEvent,
     facts: MessageFacts | None,
+    names: Mapping[str, str],
 ) -> int:
     if event.event_type in _ASKING and facts is not None and facts.status != "pending":
         return 0  # The approval was decided before the message could be sent.
-    channels = channels_for(settings, _subject(event, facts), change.at)
-    payload = canonical_bytes(message_payload(event, facts)).decode()
+    channels = channels_for(settings, _subject(event, facts, names), change.at)
+    payload = canonical_bytes(message_payload(event, facts, names)).decode()
     subject_id = _approval_of(event, facts) or event.action_id
     if not channels and event.event_type in _ASKING:
         # No channel matches the event. Record that, so that people can see it.
@@ -120,22 +125,24 @@ def _approval_of(event: RecordedEvent, facts: MessageFacts | None) -> str | None
     return event.approval_id or (None if facts is None else facts.approval_id)
 
 
-def _subject(event: RecordedEvent, facts: MessageFacts | None) -> Subject:
-    agents = {event.agent_id} if event.agent_id else set()
+def _subject(event: RecordedEvent, facts: MessageFacts | None, names: Mapping[str, str]) -> Subject:
+    agents = {event.agent_id, names.get(event.agent_id, event.agent_id)} if event.agent_id else set()
     if facts is None:
         return Subject(event.event_type, None, None, frozenset(agents), frozenset())
-    names = {facts.agent_name} if facts.agent_name else set()
+    called = {facts.agent_name} if facts.agent_name else set()
     return Subject(
         event.event_type,
         facts.risk_level,
         facts.tool,
-        frozenset(agents | names | {facts.agent_id}),
+        frozenset(agents | called | {facts.agent_id}),
         frozenset(facts.assignees),
     )
 
 
-def message_payload(event: RecordedEvent, facts: MessageFacts | None) -> JsonObject:
-    """The payload from which a message is built when it is sent."""
+def message_payload(
+    event: RecordedEvent, facts: MessageFacts | None, names: Mapping[str, str] = _NO_NAMES
+) -> JsonObject:
+    """The payload from which a message is built when it is sent. ``names``: of agents and people, by identifier."""
     payload: JsonObject = {
         "event": event.event_type,
         "timestamp": rfc3339(event.created_at),
@@ -143,6 +150,8 @@ def message_payload(event: RecordedEvent, facts: MessageFacts | None) -> JsonObj
         "action_id": event.action_id,
         "agent_id": event.agent_id,
     }
+    if event.agent_id is not None and event.agent_id in names:
+        payload["agent_name"] = names[event.agent_id]
     if facts is not None:
         payload |= {
             "agent_name": facts.agent_name,
@@ -159,6 +168,8 @@ def message_payload(event: RecordedEvent, facts: MessageFacts | None) -> JsonObj
     for name in ("reason", "comment", "url", "owner"):
         if isinstance(event.data.get(name), str) and (name != "reason" or event.event_type not in _ASKING):
             payload["reason" if name == "comment" else name] = event.data[name]
+    if isinstance(owner := payload.get("owner"), str):
+        payload["owner"] = names.get(owner, owner)
     if event.event_type == "policy.quarantined":
         payload["policy"] = event.data.get("name") or event.data.get("policy_id")
     if event.event_type == "mcp_tool.changed":
