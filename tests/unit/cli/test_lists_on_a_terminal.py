@@ -25,8 +25,8 @@ LISTS = [
     "agents list", "agents activity X", "allowlist show", "approvals list --status all", "audit list",
     "break-glass list", "canaries list", "connections list", "grants list", "integrations list",
     "integrations receipts jira", "keys list", "mcp-tools list", "nlp list", "notifications deliveries", "org list",
-    "org members X", "org invitations X", "policy list", "policy versions X", "reports list", "retention holds", "siem list",
-    "traffic list", "traffic rules", "traffic timeline X", "users list", "users sessions X",
+    "org members X", "org invitations X", "policy list", "policy versions X", "reports list", "retention holds",
+    "siem list", "traffic list", "traffic rules", "traffic timeline X", "users list", "users sessions X",
     "webhooks list", "webhooks deliveries X",
 ]  # fmt: skip
 NAMED_OTHERWISE = {"tools list"}  # of this machine's files, which administrators write
