@@ -18,7 +18,14 @@ from headgate.kernel.errors import NotFoundError
 from headgate.kernel.ids import IdPrefix
 
 if TYPE_CHECKING:
-    from headgate.client.types import NewNlpPolicy, NlpPolicyAnswer, NlpPolicyType, ScopeBody, TemplateAnswer
+    from headgate.client.types import (
+        FindingAnswer,
+        NewNlpPolicy,
+        NlpPolicyAnswer,
+        NlpPolicyType,
+        ScopeBody,
+        TemplateAnswer,
+    )
 
 TYPES: Final = ("content_safety", "pii_detection", "intent_classification", "custom")
 """Those of the API's description (``NlpPolicyType``, which a test compares)."""
@@ -122,11 +129,22 @@ def test(client: ApiClient, policy: str, file: TextIO, as_json: bool) -> None:
             ("outcome", details["outcome"]),
             ("risk", f"{answer['risk_score']:.2f}"),
             ("reasoning", answer["reasoning"] or None),
-            ("issues", ", ".join(details["detected_issues"]) or None),
-            ("error", details["error"]),
-            ("asked", f"{details['provider']} {details['model']}, {answer['latency_ms']:.0f} ms"),
+            # Findings name their issues themselves.
+            ("issues", None if details["findings"] else ", ".join(details["detected_issues"]) or None),
+            ("error", None if details["error"] is None else details["error"].replace("_", " ")),
+            ("evaluated by", f"{details['provider']} {details['model']}, {answer['latency_ms']:.0f} ms"),
         ]
     )
+    if details["findings"]:
+        click.echo()
+        show_table(("FINDING", "PLACE", "MASKED SAMPLE"), (_finding(one) for one in details["findings"]))
+
+
+def _finding(one: FindingAnswer) -> tuple[str, str, str]:
+    """As the dashboard writes it. A finding without an offset is in the member's name."""
+    offset = "" if one["offset"] is None else f":{one['offset']}"
+    steps = f" ({', '.join(one['steps'])})" if one["steps"] else ""
+    return one["type"].replace("_", " "), f"{one['path']}{offset}{steps}", one["sample"]
 
 
 def nlp_policy_id_of(client: ApiClient, policy: str) -> str:

@@ -27,7 +27,12 @@ TEMPLATE = {
 RESULT = {
     "decision": "deny", "risk_score": 0.95, "reasoning": "1 found\x1b[2K", "latency_ms": 3.0,
     "details": {
-        "outcome": "match", "detected_issues": ["email"], "error": None, "provider": "embedded", "model": "pii",
+        "outcome": "match", "detected_issues": ["email"], "error": "not_inspected", "provider": "embedded",
+        "model": "pii",
+        "findings": [
+            {"type": "email", "path": "$.to", "offset": 4, "steps": ["base64"], "sample": "ada… (15 characters)\x1b"},
+            {"type": "email", "path": "$", "offset": None, "steps": [], "sample": "…"},
+        ],
     },
 }  # fmt: skip
 
@@ -81,6 +86,9 @@ def test_a_policy_is_asked_by_its_name_or_its_id(asked: list[tuple[str, Any]], p
     assert asked == [(f"/admin/nlp-policies/{ONE}/test", {"content": "text"})]
     assert done.output.startswith("deny\n")
     assert "1 found\\u{1b}[2K" in done.output
+    lines = [line.split() for line in done.output.splitlines()]
+    assert ["email", "$.to:4", "(base64)", "ada…", "(15", "characters)\\u{1b}"] in lines
+    assert "not inspected" in done.output and "issues" not in done.output
 
 
 @pytest.mark.parametrize(("policy", "said"), [("Twin", "matches 2"), ("None", "no content policy")])
