@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.protocols.llm_endpoints import LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
 from headgate.protocols.llm_tools import offered_tools, tool_results
 
 _MODEL_CHARACTERS_MAX: Final = 256
@@ -77,7 +77,7 @@ def _shown(model: str) -> str:
 
 
 def _is_anthropic(endpoint: LlmEndpoint, headers: JsonObject, body: JsonObject) -> bool:
-    if endpoint.provider == "bedrock":
+    if endpoint.provider in (BEDROCK, GOOGLE):
         return isinstance(body.get("anthropic_version"), str)
     return isinstance(headers.get(_VERSION_HEADER), str)
 

@@ -15,6 +15,8 @@ from typing import Final
 from urllib.parse import unquote
 
 _MODEL_CHARACTERS_MAX: Final = 256
+GOOGLE: Final = "google"
+BEDROCK: Final = "bedrock"
 
 
 class LlmForm(StrEnum):
@@ -64,7 +66,7 @@ _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
         "api.mistral.ai": ("mistral", frozenset({"/v1", "/v1/fim"})),
         "api.groq.com": ("groq", frozenset({"/openai/v1"})),
         "openrouter.ai": ("openrouter", frozenset({"/api/v1"})),
-        "generativelanguage.googleapis.com": ("google", frozenset({"/v1beta/openai"})),
+        "generativelanguage.googleapis.com": (GOOGLE, frozenset({"/v1beta/openai"})),
     }
 )
 _COMPATIBLE: Final = ("compatible", frozenset({"/v1", "/api/v1", "/openai/v1"}))
@@ -72,10 +74,15 @@ _AZURE_HOST: Final = re.compile(r"[a-z0-9-]+\.(?:openai|cognitiveservices|servic
 _AZURE_PREFIXES: Final = frozenset({"/openai", "/openai/v1", "/models", "/anthropic/v1"})
 _AZURE_DEPLOYMENT: Final = re.compile(r"/openai/deployments/([^/]+)")
 _VERTEX_HOST: Final = re.compile(r"(?:[a-z0-9-]+-)?aiplatform\.googleapis\.com")
+_VERTEX_PREFIX: Final = r"/v1(?:beta1)?/projects/[^/]+/locations/[^/]+"
 _VERTEX_PATH: Final = re.compile(
-    r"/v1(?:beta1)?/projects/[^/]+/locations/[^/]+/publishers/[^/]+/models/([^/:]+):([A-Za-z]+)"
+    _VERTEX_PREFIX + r"/(?:publishers/[^/]+/models|endpoints)/(?P<model>[^/:]+):(?P<verb>[A-Za-z]+)"
 )
-_GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/models/([^/:]+):([A-Za-z]+)")
+_CLAUDE_PATH: Final = re.compile(
+    _VERTEX_PREFIX + r"/publishers/anthropic/models/(?P<model>[^/:]+):(?P<verb>rawPredict|streamRawPredict)"
+)
+_VERTEX_OPENAI: Final = re.compile(_VERTEX_PREFIX + r"/endpoints/openapi")
+_GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/(?:models|tunedModels)/(?P<model>[^/:]+):(?P<verb>[A-Za-z]+)")
 _GEMINI_VERBS: Final[Mapping[str, tuple[str, LlmForm, bool]]] = MappingProxyType(
     {
         "generateContent": ("chat", LlmForm.GENERATE_CONTENT, False),
@@ -117,7 +124,9 @@ def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], .
                 return _named("azure", operation, form, deployment[1], stream=None)
             provider, prefixes = "azure", _AZURE_PREFIXES
         elif _BEDROCK_HOST.fullmatch(host) is not None:
-            provider, prefixes = "bedrock", frozenset({"/openai/v1"})
+            provider, prefixes = BEDROCK, frozenset({"/openai/v1"})
+        elif _VERTEX_HOST.fullmatch(host) is not None:
+            return LlmEndpoint(GOOGLE, operation, form) if _VERTEX_OPENAI.fullmatch(prefix) is not None else None
         else:
             provider, prefixes = _PROVIDERS.get(host, _COMPATIBLE)
         if prefix in prefixes:
@@ -127,12 +136,16 @@ def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], .
 
 def _gemini(host: str, path: str) -> LlmEndpoint | None:
     vertex = _VERTEX_HOST.fullmatch(host) is not None
+    claude = _CLAUDE_PATH.fullmatch(path) if vertex else None
+    if claude is not None:
+        is_stream = claude["verb"] == "streamRawPredict"
+        return _named(GOOGLE, "chat", LlmForm.MESSAGES, claude["model"], stream=is_stream)
     match = (_VERTEX_PATH if vertex else _GEMINI_PATH).fullmatch(path)
-    verb = None if match is None else _GEMINI_VERBS.get(match[2])
+    verb = None if match is None else _GEMINI_VERBS.get(match["verb"])
     if match is None or verb is None:
         return None
-    provider = "google" if vertex or host in _PROVIDERS else "compatible"
-    return _named(provider, verb[0], verb[1], match[1], stream=verb[2])
+    provider = GOOGLE if vertex or host in _PROVIDERS else "compatible"
+    return _named(provider, verb[0], verb[1], match["model"], stream=verb[2])
 
 
 def _bedrock(host: str, path: str) -> LlmEndpoint | None:
@@ -140,7 +153,7 @@ def _bedrock(host: str, path: str) -> LlmEndpoint | None:
     if match is None or _BEDROCK_HOST.fullmatch(host) is None:
         return None
     form = LlmForm.CONVERSE if match[2].startswith("converse") else LlmForm.MESSAGES
-    return _named("bedrock", "chat", form, match[1], stream=match[2].endswith("-stream"))
+    return _named(BEDROCK, "chat", form, match[1], stream=match[2].endswith("-stream"))
 
 
 def _named(provider: str, operation: str, form: LlmForm, model: str, *, stream: bool | None) -> LlmEndpoint | None:

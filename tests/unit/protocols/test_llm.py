@@ -17,6 +17,10 @@ _AZURE = "x.openai.azure.com"
 _BEDROCK = "bedrock-runtime.eu-central-1.amazonaws.com"
 _GOOGLE = "generativelanguage.googleapis.com"
 _VERTEX = "/v1/projects/p/locations/l/publishers/google/models/g:streamGenerateContent"
+_VERTEX_HOST = "us-aiplatform.googleapis.com"
+_PLACE = "/v1/projects/p/locations/us"
+_CLAUDE = f"{_PLACE}/publishers/anthropic/models/c@1"
+_BY_BODY: JsonObject = {"anthropic_version": "b", "messages": [_USER]}
 
 
 def _recognised(host: str, path: str, body: JsonObject) -> LlmRequest:
@@ -48,11 +52,16 @@ def _recognised(host: str, path: str, body: JsonObject) -> LlmRequest:
         (_GOOGLE, "/v1beta/models/g:generateContent", _GEMINI, "google chat generate_content g"),
         (_GOOGLE, "/v1beta/models/g:countTokens", _GEMINI, "google count_tokens generate_content g"),
         (_GOOGLE, "/v1/models/g:embedContent", {"content": {"parts": []}}, "google embed embed_content g"),
-        ("us-aiplatform.googleapis.com", _VERTEX, _GEMINI, "google chat generate_content g"),
+        (_VERTEX_HOST, _VERTEX, _GEMINI, "google chat generate_content g"),
+        (_GOOGLE, "/v1beta/tunedModels/t:generateContent", _GEMINI, "google chat generate_content t"),
+        (_VERTEX_HOST, f"{_PLACE}/endpoints/77:streamGenerateContent", _GEMINI, "google chat generate_content 77"),
+        (_VERTEX_HOST, f"{_PLACE}/endpoints/openapi/chat/completions", _CHAT, "google chat chat_completions m"),
+        (_VERTEX_HOST, f"{_CLAUDE}:rawPredict", _BY_BODY, "google chat messages c@1"),
+        (_VERTEX_HOST, f"{_CLAUDE}:streamRawPredict", _BY_BODY, "google chat messages c@1"),
         (_AZURE, "/openai/deployments/d/chat/completions", {"messages": [_USER]}, "azure chat chat_completions d"),
         (_AZURE, "/openai/v1/responses", {"model": "m", "input": "x"}, "azure respond responses m"),
         (_BEDROCK, "/model/a%3Ab/converse", {"messages": [_USER]}, "bedrock chat converse a:b"),
-        (_BEDROCK, "/model/a/invoke", {"anthropic_version": "b", "messages": [_USER]}, "bedrock chat messages a"),
+        (_BEDROCK, "/model/a/invoke", _BY_BODY, "bedrock chat messages a"),
         ("127.0.0.1", "/v1/chat/completions", _CHAT, "compatible chat chat_completions m"),
         ("models.example", "/api/v1/responses", {"model": "m", "input": "x"}, "compatible respond responses m"),
     ],
@@ -89,6 +98,10 @@ def test_documented_requests(host: str, path: str, body: JsonObject, expected: s
         (_GOOGLE, "/v1beta/models/g/x:generateContent", {}, _GEMINI),
         (_GOOGLE, "/v1beta/models/g:generateContent", {}, {"contents": [{"text": "x"}]}),
         (_BEDROCK, "/model/a/invoke", {}, {"messages": [_USER]}),
+        (_VERTEX_HOST, f"{_CLAUDE}:rawPredict", _VERSION, {"messages": [_USER]}),
+        (_VERTEX_HOST, f"{_PLACE}/publishers/acme/models/m:rawPredict", {}, _BY_BODY),
+        (_VERTEX_HOST, f"{_PLACE}/endpoints/77:undeployModel", {}, _GEMINI),
+        (_VERTEX_HOST, "/v1/chat/completions", {}, _CHAT),
     ],
 )
 def test_what_is_no_model_call_is_not_taken_for_one(host: str, path: str, headers: JsonObject, body: JsonValue) -> None:
