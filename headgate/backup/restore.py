@@ -83,8 +83,10 @@ async def restore_backup(settings: Settings, order: RestoreOrder, clock: Clock, 
             data.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise disk_error(error, data.root) from error
+        staged = StagedFolder(data, data.restoring)
+        if not (order.replace_data or data.lock_file.exists() or data.restoring.exists()):
+            staged.require_empty()  # before the lock: its file would stay in a folder that is refused
         with instance_lock(data):
-            staged = StagedFolder(data, data.restoring)
             if (earlier := staged.finish_earlier()) is not None:
                 if earlier == archive.manifest.backup_id:
                     return RestoreReport(archive.manifest, completed=True)

@@ -24,7 +24,7 @@ passphrase_option = click.option(
 
 @click.group()
 def backup() -> None:
-    """Create a backup of a running instance; verify a backup. To restore one: headgate restore."""
+    """Create a backup of an instance, running or stopped; verify a backup. To restore one: headgate restore."""
 
 
 @backup.command()
@@ -48,7 +48,7 @@ def create(
     data_dir: Path | None,
     runtime_file: Path | None,
 ) -> None:
-    """Back up the database and the keys of an instance to one file (mode 0600). The instance keeps running.
+    """Back up the database and the keys of an instance to one file (mode 0600). A running instance keeps running.
 
     The file is encrypted under a passphrase. Without the passphrase nobody can restore it: keep it in another place
     than the backups.

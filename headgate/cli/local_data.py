@@ -8,7 +8,7 @@ import click
 
 from headgate.cli.target import LOCAL_DATA, find_instance
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
-from headgate.kernel.errors import UnavailableError
+from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.runtime.instance_pointer import last_started
 
 
@@ -25,9 +25,7 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
     if named is None and (runtime_file is not None or os.environ.get("HEADGATE_RUNTIME_FILE")):
         # The layout puts the certificate into a folder of the data directory (configuration.data_directory).
         return DataDirectory(Path(find_instance(runtime_file).ca_cert).parent.parent)
-    folders = [named.absolute()] if named else [LOCAL_DATA.absolute(), default_data_directory()]
-    if named is None and (last := last_started()) is not None:
-        folders.append(last.parent)  # the runtime file that an instance is found by lies in its data directory
+    folders = [named.absolute()] if named else _default_folders()
     for folder in folders:
         data = DataDirectory(folder)
         if data.is_used:
@@ -36,6 +34,31 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
         f"no instance data in {' or '.join(map(str, folders))}. Name the folder with --data-dir, or start an instance"
         " with headgate up"
     )
+
+
+def find_restore_target(data_dir: Path | None) -> DataDirectory:
+    """By option, environment, or where an instance lies, or a restore was interrupted. Raises ValidationError.
+
+    Where there is neither, the next start may be that of ``make up`` or of ``headgate up``: the caller says which.
+    """
+    named = data_dir or (Path(text).expanduser() if (text := os.environ.get("HEADGATE_DATA_DIR")) else None)
+    if named is not None:
+        return DataDirectory(named.absolute())
+    for folder in _default_folders():
+        data = DataDirectory(folder)
+        if data.is_used or data.restoring.exists():
+            return data
+    raise ValidationError(
+        "no instance was found to restore in place. Name the folder to restore into: --data-dir"
+        f" {LOCAL_DATA} is the one of make up in a clone, --data-dir {default_data_directory()} the one of headgate up"
+    )
+
+
+def _default_folders() -> list[Path]:
+    folders = [LOCAL_DATA.absolute(), default_data_directory()]
+    if (last := last_started()) is not None:
+        folders.append(last.parent)  # the runtime file that an instance is found by lies in its data directory
+    return folders
 
 
 def find_catalogues(data_dir: Path | None, runtime_file: Path | None) -> Path:

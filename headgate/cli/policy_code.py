@@ -10,7 +10,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_remote import apply_all, apply_step, read_remote
 from headgate.cli.policy_write import write_folder
-from headgate.cli.tables import safe, show_json, show_json_line
+from headgate.cli.tables import counted, safe, show_json, show_json_line
 from headgate.cli.target import find_target, result_option, runtime_file_option
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
@@ -127,13 +127,9 @@ def lint(folder: Path, strict: bool, as_json: bool) -> None:
             click.echo(f"error: {safe(error)}")
         for warning in warnings:
             click.echo(f"warning: {safe(warning)}")
-        click.echo(f"{_counted(len(errors), 'error')}, {_counted(len(warnings), 'warning')}")
+        click.echo(f"{counted(len(errors), 'error')}, {counted(len(warnings), 'warning')}")
     if errors or (strict and warnings):
         sys.exit(1)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 async def _lint(suite: Suite) -> tuple[list[str], list[str]]:

@@ -1,6 +1,7 @@
 """``headgate restore``: an instance as it was when a backup was made, and a log that says so."""
 
 import asyncio
+import shlex
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import click
 
 from headgate.cli.backup import manifest_answer, passphrase_option
 from headgate.cli.backup_options import SizeLine, operator, passphrase_of
-from headgate.cli.local_data import data_dir_option
-from headgate.cli.tables import safe, show_json
+from headgate.cli.command_name import command_name
+from headgate.cli.local_data import find_restore_target
+from headgate.cli.tables import counted, safe, show_json
 from headgate.cli.target import result_option
 from headgate.configuration.settings import read_settings
 from headgate.kernel.loading import loading
@@ -30,7 +32,12 @@ from headgate.kernel.loading import loading
     help="Restore only a database of your own (HEADGATE_DATABASE_URL); the keys that are here stay.",
 )
 @result_option
-@data_dir_option
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The data directory (HEADGATE_DATA_DIR). Default: that of the instance on this machine (.headgate in a clone);"
+    " required where there is none.",
+)
 def restore(
     file: Path,
     passphrase_file: Path | None,
@@ -50,8 +57,8 @@ def restore(
         from headgate.kernel.clock import system_clock  # noqa: PLC0415
 
     settings = read_settings()
-    if data_dir is not None:
-        settings = replace(settings, data_dir=data_dir.absolute())
+    if data_dir is not None or not database_only:
+        settings = replace(settings, data_dir=find_restore_target(data_dir).root)
     order = RestoreOrder(file, operator(), passphrase_of(passphrase_file, settings), replace_data, database_only)
     line = SizeLine("restoring")
     try:
@@ -72,10 +79,12 @@ def restore(
         click.echo(f"{safe(head.org_id)}: the log ends at event {head.seq} of the backup, then records the restore")
         if (one := report.withdrawn.get(head.org_id)) is not None:
             click.echo(
-                f"  withdrawn: {one.approvals} approvals, {one.queued_executions} queued and"
-                f" {one.running_executions} running executions, {one.grants} grants,"
-                f" {one.break_glass} break-glass uses, {one.sessions} sessions"
+                f"  withdrawn: {counted(one.approvals, 'approval')}, {one.queued_executions} queued and"
+                f" {counted(one.running_executions, 'running execution')}, {counted(one.grants, 'grant')},"
+                f" {counted(one.break_glass, 'break-glass use')}, {counted(one.sessions, 'session')}"
             )
     if report.aside is not None:
         click.echo(f"What was there before is in {safe(report.aside)}: delete it when you no longer need it", err=True)
     click.echo("Check what was revoked after the backup, and revoke it again (docs/guides/backup.md)", err=True)
+    if not database_only:
+        click.echo(f"Start it: {command_name()} up --data-dir {shlex.quote(safe(where))}", err=True)

@@ -22,6 +22,11 @@ def safe(value: object) -> str:
     return visible("" if value is None else str(value))
 
 
+def counted(number: int, word: str) -> str:
+    """1 session, 2 sessions."""
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Columns as wide as what is in them; two spaces between. On a terminal ids and times are shortened, long cells are
     cut to its width, empty columns are left out, and states have colors. Elsewhere everything is whole."""

@@ -17,7 +17,12 @@ from headgate.runtime.runtime_file import RuntimeInformation
 
 
 @click.command()
-@click.option("--data-dir", type=click.Path(path_type=Path), help="The data directory (HEADGATE_DATA_DIR).")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path),
+    help="The data directory (HEADGATE_DATA_DIR). Default: $XDG_DATA_HOME/headgate, or ~/.local/share/headgate. make up"
+    " in a clone: .headgate.",
+)
 @click.option(
     "--runtime-file",
     type=click.Path(path_type=Path),

@@ -105,6 +105,7 @@ def test_a_folder_that_is_not_empty_is_refused_and_kept_with_replace(backup: Pat
     refused = run("restore", backup, "--data-dir", target, **_KNOWN)
     assert refused.returncode == 1
     assert f"{target} is not empty (it has precious): a restore overwrites nothing" in refused.stderr
+    assert [one.name for one in target.iterdir()] == ["precious"]
     done = run("restore", backup, "--data-dir", target, "--replace", "--json", **_KNOWN)
     assert done.returncode == 0, done.stderr
     aside = Path(json.loads(done.stdout)["kept_before"])
