@@ -1,6 +1,7 @@
 """Reading on whose behalf an action is asked for, and what was asked for on its behalf."""
 
 from admin_api.actions.delegation_schemas import DelegationAnswer, delegation_answer
+from admin_api.actions.found_canaries import found_canaries
 from admin_api.actions.policy_say import policy_says
 from admin_api.actions.schemas import ActionDetailAnswer, Expansion, action_detail_answer
 from admin_api.actions.timeline import read_timeline
@@ -32,13 +33,15 @@ async def shown_action(
         return action_detail_answer(detail, expand, None)
     answer = action_detail_answer(detail, expand, await delegation_of(dependencies, principal, detail))
     if principal.agent_id is not None:
-        # What every policy says tells an agent how to get around them; who decides, whom to persuade.
+        # What every policy says tells an agent how to get around them; who decides, whom to persuade; a token's
+        # name, where its traps are.
         stopped = await _stopped(dependencies, principal.org_id, detail.action)
-        return answer.model_copy(update={"policies": None, "timeline": None, "stopped": stopped})
+        return answer.model_copy(update={"policies": None, "canaries": None, "timeline": None, "stopped": stopped})
     org_id, action = principal.org_id, detail.action
     says = await policy_says(dependencies, org_id, action.decision)
     timeline = await read_timeline(dependencies, org_id, action.action_id)
-    return answer.model_copy(update={"policies": says, "timeline": timeline})
+    found = found_canaries(action.decision)
+    return answer.model_copy(update={"policies": says, "canaries": found, "timeline": timeline})
 
 
 async def _stopped(dependencies: Dependencies, org_id: str, action: Action) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
+from admin_api.actions.found_canaries import FoundCanaryAnswer, found_canaries
 from admin_api.actions.schemas import DecisionAnswer, decision_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
@@ -40,6 +41,9 @@ class ExplanationAnswer(BaseModel):
     host: str | None
     path: str | None = Field(description="Without the query. Secrets are masked.")
     decision: DecisionAnswer
+    canaries: list[FoundCanaryAnswer] = Field(
+        description="The canary tokens that the call held, which denied it. Empty for an agent's key."
+    )
     approval_status: str | None
     comment: str | None = Field(description="The reviewer's reason for a denial, which the agent sees too.")
     error: str | None = Field(description="Why the execution failed.")
@@ -67,6 +71,7 @@ async def explain(
         host=http.get("host"),
         path=http.get("path"),
         decision=decision_answer(action.decision),
+        canaries=found_canaries(action.decision) if principal.agent_id is None else [],
         approval_status=None if approval is None else approval.status,
         comment=approval.comment if approval is not None and approval.status == "denied" else None,
         error=None if action.execution is None else action.execution.error,

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from admin_api.actions.body_schemas import UnparsedBodyAnswer, unparsed_body_answer
 from admin_api.actions.delegation_schemas import DelegationAnswer
+from admin_api.actions.found_canaries import FoundCanaryAnswer
 from admin_api.actions.policy_say import PolicySayAnswer
 from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.json_values import StoredObject
@@ -163,6 +164,10 @@ class ActionDetailAnswer(ActionAnswer):
         default=None,
         description=f"{_EXPANDED}: the result of each rule policy that decided and of each content policy"
         " that ran; null for an agent's key.",
+    )
+    canaries: list[FoundCanaryAnswer] | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: the canary tokens that the call held, which denied it; null for an agent's key.",
     )
     timeline: list[TimelineStepAnswer] | None = Field(
         default=None,

@@ -24,7 +24,10 @@ class TimelineStepAnswer(BaseModel):
     at: datetime
     actor: TimelineActorAnswer | None = Field(description="Null: its payload was erased.")
     decision: str | None = Field(description="Of the policies, or of a vote.")
-    reason: str | None = Field(description="The reason of a decision or a comment; the error of an execution.")
+    reason: str | None = Field(
+        description="The reason of a decision or a comment; the error of an execution; of"
+        " canary.found, each token and its place."
+    )
     attempt: int | None = Field(description="Of execution.started: 1 is the first attempt.")
     times: int = Field(description="How many equal events in a row this is. `at` is the time of the last one.")
     assignees: list[str]

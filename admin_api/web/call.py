@@ -71,7 +71,7 @@ async def call(
 async def _owner_page(api: Api, action_id: str) -> Response:
     """What the owner of an agent reads of its call who may not read calls. Raises ForbiddenError."""
     found = await api.call(explain, action_id, api.principal, api.dependencies)
-    advice = advice_of(found.status, found.decision.policy_id, found.approval_status)
+    advice = advice_of(found.status, found.decision.policy_id, found.approval_status, canaries=found.canaries)
     return await shell_page(api, "own_call.html", "", {"call": found, "advice": advice})
 
 
@@ -95,6 +95,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
             None if answer.approval is None else answer.approval.status,
             policy_name=_deciding_policy(answer),
             may_write_policies=may_write_policies,
+            canaries=answer.canaries or (),
         ),
         "curl": curl_of(http, params) if whole is None else curl_command(_as_document(whole)),
         "curl_body": _body_of_curl(http, params, whole),
@@ -102,9 +103,9 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "captured": captured,
         "is_ended": answer.status in _ENDED,
         "may_audit": api.may(Scope.AUDIT_READ),
-        "is_policy_denial": answer.status == "denied" and not answer.approval_id,
+        "is_policy_denial": answer.status == "denied" and not answer.approval_id and not answer.canaries,
         "may_break_glass": api.may(Scope.BREAK_GLASS),
-        "may_write_policies": may_write_policies and answer.body not in ("dropped", "erased"),
+        "may_write_policies": may_write_policies and answer.body not in ("dropped", "erased") and not answer.canaries,
     }
 
 

@@ -1,5 +1,9 @@
 """What the reader of a call's page can do about a call that did not go through."""
 
+from collections.abc import Sequence
+
+from admin_api.actions.found_canaries import FoundCanaryAnswer
+
 
 def advice_of(
     status: str,
@@ -8,8 +12,11 @@ def advice_of(
     *,
     policy_name: str | None = None,
     may_write_policies: bool = False,
+    canaries: Sequence[FoundCanaryAnswer] = (),
 ) -> str | None:
     """``policy_id``: of the policy that decided. None: the call went through, or it still can."""
+    if canaries:
+        return _of_canaries(canaries)
     if status == "pending_approval":
         return "The call waits for an approval. Ask an approver. After approval, the agent sends it again."
     if approval_status == "denied":
@@ -26,3 +33,9 @@ def advice_of(
     if status == "failed":
         return "The call was allowed but failed in transit or at its destination. The error names the cause."
     return None
+
+
+def _of_canaries(canaries: Sequence[FoundCanaryAnswer]) -> str:
+    held = "; ".join(f"the canary token “{one.name}” in {one.place}" for one in canaries)
+    find_out = "Find out how the agent read the value, and remove the value from the call"
+    return f"The call holds {held}. Nothing exempts it: no policy, approval, grant or break-glass use. {find_out}."

@@ -9,6 +9,7 @@ from admin_api.actions.timeline import TimelineStepAnswer
 
 _DECIDED: Final = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
 _KINDS: Final = {
+    "canary.found": "denied",
     "approval.approved": "allowed",
     "approval.denied": "denied",
     "approval.expired": "denied",
@@ -20,6 +21,7 @@ _KINDS: Final = {
 }
 _WORDS: Final = {
     "action.submitted": "Submitted",
+    "canary.found": "Canary token found",
     "approval.requested": "Approval requested",
     "approval.approved": "Approved",
     "approval.denied": "Denied",

@@ -58,8 +58,8 @@ class ExecutionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
-    """The decision object of the specification, the rule policies that made it, and the content policies (``nlp``) that
-    ran."""
+    """The decision object of the specification, the rule policies that made it, the content policies (``nlp``) that
+    ran, and the canary tokens that the call held."""
 
     decision: str
     reason: str
@@ -68,6 +68,7 @@ class RecordedDecision:
     evaluation_time_ms: float
     policies: Sequence[JsonValue]
     nlp: Sequence[JsonValue] = ()
+    canaries: Sequence[JsonValue] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ _STEPS: Final = frozenset(
     {
         EventType.ACTION_SUBMITTED,
         EventType.DECISION_MADE,
+        EventType.CANARY_FOUND,
         EventType.APPROVAL_REQUESTED,
         EventType.APPROVAL_VOTED,
         EventType.APPROVAL_APPROVED,
@@ -85,10 +86,18 @@ def _step(event: SealedEvent) -> CallStep | None:
         at=event.created_at,
         actor=event.actor,
         decision=_text(data, "decision") or _text(data, "vote"),
-        reason=next((text for name in _REASONS if (text := _text(data, name))), None),
+        reason=next((text for name in _REASONS if (text := _text(data, name))), None) or _canaries(data),
         assignees=_texts(data.get("assignees")),
         changed=_texts(data.get("changed")),
     )
+
+
+def _canaries(data: Mapping[str, JsonValue]) -> str | None:
+    """Of canary.found: which tokens, and where. The decision that found them has a reason of its own."""
+    found = data.get("canaries")
+    if not isinstance(found, list):
+        return None
+    return "; ".join(f"{one.get('name')} in {one.get('place')}" for one in found if isinstance(one, dict)) or None
 
 
 def _text(data: Mapping[str, JsonValue], name: str) -> str | None:

@@ -239,6 +239,7 @@ def _action(row: DictRow) -> Action:
             evaluation_time_ms=decision["evaluation_time_ms"],
             policies=decision.get("policies", []),
             nlp=decision.get("nlp", []),
+            canaries=decision.get("canaries", []),
         ),
         risk_level=row["risk_level"],
         approval_id=row["approval_id"],

@@ -48,6 +48,12 @@ async def break_glass(
             f"action {action_id} is {denied.status}. Break-glass applies to denied actions only.",
             details={"status": denied.status},
         )
+    if denied.canaries:
+        raise ConflictError(
+            f"action {action_id} holds the canary token {', '.join(map(repr, denied.canaries))}. Nothing exempts such"
+            " a call. If the value may be sent, revoke the token; the agent may then submit the action again.",
+            details={"canaries": list(denied.canaries)},
+        )
     waiting = await waiting_glasses(change.connection, change.org_id)
     if any((one.agent_id, one.digest) == (denied.agent_id, denied.digest) for one in waiting):
         raise ConflictError("A break-glass exemption for this call is already in force.")

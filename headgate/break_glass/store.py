@@ -1,5 +1,6 @@
 """Broken glasses in the database. They are claimed by ``use_exemption`` (headgate.grants.exemption_store)."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,7 +24,7 @@ _COLUMNS: Final = sql.SQL(
 
 @dataclass(frozen=True, slots=True)
 class DeniedAction:
-    """What there is to know of an action before it can be let through. ``decision`` is its verdict."""
+    """What there is to know of an action before it can be let through. ``canaries``: names of those that it held."""
 
     action_id: str
     agent_id: str
@@ -32,6 +33,7 @@ class DeniedAction:
     digest: bytes
     status: str
     approval_id: str | None
+    canaries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class GlassPage:
 async def find_denied(connection: Connection, org_id: str, action_id: str) -> DeniedAction:
     """Raises NotFoundError."""
     cursor = await connection.execute(
-        "SELECT action_id, agent_id, tool, operation, digest, status, approval_id FROM actions"
+        "SELECT action_id, agent_id, tool, operation, digest, status, approval_id, decision FROM actions"
         " WHERE org_id = %s AND action_id = %s",
         [org_id, action_id],
     )
@@ -62,6 +64,7 @@ async def find_denied(connection: Connection, org_id: str, action_id: str) -> De
         bytes(row["digest"]),
         row["status"],
         row["approval_id"],
+        tuple(one["name"] for one in json.loads(row["decision"]).get("canaries", ())),
     )
 
 

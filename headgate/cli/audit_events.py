@@ -77,7 +77,7 @@ def list_events(limit: int, cursor: str | None, as_json: bool, runtime_file: Pat
                     one["event_type"],
                     decided(one["data"]),
                     actor_text(one["actor"]),
-                    one["call"] or refused_calls(one["data"]),
+                    found_canaries(one["data"]) or one["call"] or refused_calls(one["data"]),
                     # A terminal has no room for it; headgate audit show ID has it.
                     (one["action_id"] or "-") if terminal.width() is None else "",
                     one["id"],
@@ -185,6 +185,14 @@ def _copy(pieces: Iterable[bytes], file: BinaryIO) -> int:
         file.write(piece)
         lines += piece.count(b"\n")
     return lines
+
+
+def found_canaries(data: Mapping[str, Any]) -> str | None:
+    """Of canary.found: each token, and where it stood. The decision itself keeps its line."""
+    found = data.get("canaries")
+    if not isinstance(found, list) or "decision" in data:
+        return None
+    return "; ".join(f"{one.get('name')} in {one.get('place')}" for one in found if isinstance(one, dict)) or None
 
 
 def refused_calls(data: Mapping[str, Any]) -> str:

@@ -61,6 +61,7 @@ class ActionDetailAnswer(TypedDict):
     approval_id: str | None
     approved_params: NotRequired[StoredObject | None]
     body: NotRequired[str | None]
+    canaries: NotRequired[list[FoundCanaryAnswer] | None]
     created_at: str
     decision: DecisionAnswer
     delegation: NotRequired[DelegationAnswer | None]
@@ -1358,6 +1359,7 @@ class ExplanationAnswer(TypedDict):
     agent_id: str
     agent_name: str | None
     approval_status: str | None
+    canaries: list[FoundCanaryAnswer]
     comment: str | None
     created_at: str
     decision: DecisionAnswer
@@ -1457,6 +1459,12 @@ class FoundActionsAnswer(TypedDict):
     looked_at: int
     looked_back_to: str | None
     pagination: UncountedPagination
+
+
+class FoundCanaryAnswer(TypedDict):
+    canary_id: str
+    name: str
+    place: str
 
 
 class FunnelAnswer(TypedDict):

@@ -50,6 +50,7 @@ export interface ActionDetailAnswer {
   approval_id: string | null;
   approved_params?: StoredObject | null;
   body?: string | null;
+  canaries?: FoundCanaryAnswer[] | null;
   created_at: string;
   decision: DecisionAnswer;
   delegation?: DelegationAnswer | null;
@@ -1264,6 +1265,7 @@ export interface ExplanationAnswer {
   agent_id: string;
   agent_name: string | null;
   approval_status: string | null;
+  canaries: FoundCanaryAnswer[];
   comment: string | null;
   created_at: string;
   decision: DecisionAnswer;
@@ -1355,6 +1357,12 @@ export interface FoundActionsAnswer {
   looked_at: number;
   looked_back_to: string | null;
   pagination: UncountedPagination;
+}
+
+export interface FoundCanaryAnswer {
+  canary_id: string;
+  name: string;
+  place: string;
 }
 
 export interface FunnelAnswer {

@@ -1,10 +1,10 @@
-"""``headgate audit list``: what each event decided."""
+"""``headgate audit list``: what each event decided, and which canary tokens it is about."""
 
 from typing import Any
 
 import pytest
 
-from headgate.cli.audit_events import decided
+from headgate.cli.audit_events import decided, found_canaries
 
 
 @pytest.mark.parametrize(
@@ -19,3 +19,10 @@ from headgate.cli.audit_events import decided
 )
 def test_what_an_event_decided(data: dict[str, Any], said: str) -> None:
     assert decided(data) == said
+
+
+def test_canaries_and_their_places() -> None:
+    entries = [{"name": "wiki", "place": "$.body.note base64"}, {"name": "s3", "place": "$.http.query.q"}]
+    assert found_canaries({"canaries": entries}) == "wiki in $.body.note base64; s3 in $.http.query.q"
+    assert found_canaries({"decision": "deny", "canaries": entries}) is None
+    assert found_canaries({}) is None
