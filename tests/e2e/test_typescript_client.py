@@ -51,11 +51,11 @@ def project(tmp_path_factory: pytest.TempPathFactory, tarball: Path) -> Path:
     return folder
 
 
-def test_the_package_is_code_types_and_license_without_dependencies(tarball: Path, project: Path) -> None:
+def test_the_package_is_code_types_readme_and_license_without_dependencies(tarball: Path, project: Path) -> None:
     with tarfile.open(tarball) as archive:
         names = {name.removeprefix("package/") for name in archive.getnames()}
-    assert {"package.json", "LICENSE", "dist/index.js", "dist/index.d.ts", "dist/types.d.ts"} <= names
-    assert {name.split("/")[0] for name in names} == {"package.json", "LICENSE", "dist"}
+    assert {"package.json", "LICENSE", "README.md", "dist/index.js", "dist/index.d.ts", "dist/types.d.ts"} <= names
+    assert {name.split("/")[0] for name in names} == {"package.json", "LICENSE", "README.md", "dist"}
     installed = [one.name for one in (project / "node_modules").iterdir() if not one.name.startswith(".")]
     assert installed == ["headgate-client"]
     assert tarball.stat().st_size < 64 * 1024
