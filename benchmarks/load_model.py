@@ -1,8 +1,8 @@
 """What a number of calls a day needs: the measured costs of one forwarded call, multiplied.
 
-``python -m benchmarks.load_model`` prints the tables of docs/scale.md; a test compares them. Nothing is measured here.
-The costs are those of docs/figures.md (``benchmarks.gate``, ``benchmarks.record``), measured on 2 shared cores: the
-model says which resource ends first, not how fast other hardware is.
+``python -m benchmarks.load_model`` prints the two tables of "What a day needs" in docs/scale.md; a test compares them.
+Nothing is measured here. The costs are those of docs/figures.md (``benchmarks.gate``, ``benchmarks.record``),
+measured on 2 shared cores: the model says which resource ends first, not how fast other hardware is.
 """
 
 import math
@@ -31,6 +31,11 @@ CONNECTIONS_OF_PROXY: Final = 6
 """Of one proxy process at rest; its pool opens at most 5 more."""
 CONNECTIONS_OF_API: Final = 5
 CONNECTIONS_OF_WORKER: Final = 17
+PROCESSES_BESIDE: Final = 20
+"""For so many proxy processes there is one API process and one worker."""
+MAX_CONNECTIONS: Final = 100
+"""Of PostgreSQL as it comes; ``RESERVED_CONNECTIONS`` of them are kept for superusers."""
+RESERVED_CONNECTIONS: Final = 3
 APPLIED_CALLS_A_SECOND: Final = 7_000
 """Of one organization: its journal is applied in order, by one worker at a time (28,000 events)."""
 
@@ -78,15 +83,26 @@ def load_table(costs: CallCosts) -> list[str]:
     return lines
 
 
+def connections(processes: int) -> int:
+    """Of so many proxy processes, with the API processes and workers beside them."""
+    beside = math.ceil(processes / PROCESSES_BESIDE)
+    return processes * CONNECTIONS_OF_PROXY + beside * (CONNECTIONS_OF_API + CONNECTIONS_OF_WORKER)
+
+
+def most_processes(max_connections: int) -> int:
+    """The proxy processes that a server with ``max_connections`` serves."""
+    served = 0
+    while connections(served + 1) <= max_connections - RESERVED_CONNECTIONS:
+        served += 1
+    return served
+
+
 def connection_table() -> list[str]:
     lines = [
-        "| proxy processes | database connections, with one API process and one worker for each 20 |",
+        f"| proxy processes | database connections, with one API process and one worker for each {PROCESSES_BESIDE} |",
         "|---|---|",
     ]
-    for processes in (10, 100, 1_000, 10_000):
-        beside = math.ceil(processes / 20)
-        connections = processes * CONNECTIONS_OF_PROXY + beside * (CONNECTIONS_OF_API + CONNECTIONS_OF_WORKER)
-        lines.append(f"| {processes:,} | {connections:,} |")
+    lines.extend(f"| {processes:,} | {connections(processes):,} |" for processes in (10, 100, 1_000, 10_000))
     return lines
 
 

@@ -4,7 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.load_model import APPLIED_CALLS_A_SECOND, CallCosts, connection_table, load_table, needs
+from benchmarks.load_model import (
+    APPLIED_CALLS_A_SECOND,
+    MAX_CONNECTIONS,
+    RESERVED_CONNECTIONS,
+    CallCosts,
+    connection_table,
+    connections,
+    load_table,
+    most_processes,
+    needs,
+)
 
 PAGE = (Path(__file__).parents[3] / "docs" / "scale.md").read_text("utf-8")
 
@@ -25,6 +35,20 @@ def test_the_costs_are_those_of_the_model() -> None:
         f"| {APPLIED_CALLS_A_SECOND:,} calls a second of one organization",
     ):
         assert named in PAGE, named
+
+
+def test_the_processes_that_the_connections_serve_are_those_of_the_model() -> None:
+    row = (
+        f"| more than {most_processes(MAX_CONNECTIONS)} proxy processes | `max_connections` of PostgreSQL,"
+        f" {MAX_CONNECTIONS} by default, {RESERVED_CONNECTIONS} of them reserved"
+        f" | raise it: 1,000 connections serve {most_processes(1_000)} proxy processes |"
+    )
+    assert row in PAGE
+
+
+def test_no_further_process_finds_a_connection() -> None:
+    served = most_processes(MAX_CONNECTIONS)
+    assert connections(served) <= MAX_CONNECTIONS - RESERVED_CONNECTIONS < connections(served + 1)
 
 
 def test_a_day_of_one_call_a_second() -> None:
