@@ -53,5 +53,8 @@ def _templates_of(client: ApiClient, profile: str) -> list[TemplateAnswer]:
     found = [one for one in known if profile in one["profiles"]]
     if not found:
         names = sorted({name for one in known for name in one["profiles"]})
-        raise NotFoundError(f"no profile {safe(profile)}. Profiles: {', '.join(names)}")
+        raise NotFoundError(
+            f"no profile {safe(profile)}. Profiles: {', '.join(names)}. A profile is a set of content policies. To"
+            " enable one rule policy: headgate policy update POLICY --enable"
+        )
     return found

@@ -60,3 +60,4 @@ def test_an_unknown_profile_names_those_that_there_are(instance) -> None:
     done = instance.try_subcommand("policy", "enable", "paranoid")
     assert done.returncode != 0
     assert "Profiles: balanced, strict" in done.stderr
+    assert "To enable one rule policy: headgate policy update POLICY --enable" in done.stderr

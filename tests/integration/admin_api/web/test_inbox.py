@@ -283,7 +283,9 @@ async def test_the_rule_is_shown_with_its_line_to_who_may_read_policies(new_gate
         assert '<span class="ln">4</span>require_approval contains "writes wait" if {' in shown
         assert '<span class="ln">6</span>}' in shown
         assert '<span class="ln">8</span>' not in shown
-    assert "so its consequences are unknown" in await _page(gate, f"/inbox/{approval_id}")
+    shown = await _page(gate, f"/inbox/{approval_id}")
+    assert "so its consequences are unknown" in shown
+    assert "From the catalogue" not in shown
     missing = f"/admin/policies/{policy}/versions/1/rule?decision=require_approval&reason=else"
     assert (await gate.person().get(missing)).json()["line"] is None
     assert (await gate.as_agent.get(missing)).status_code in (401, 403)
