@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
@@ -30,7 +30,7 @@ _DIFFERENT_MIN: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Canary:
-    """``lead``: the first characters of the value, in lower case. ``revoked_at``: set once it may be sent."""
+    """``lead``: the first characters of the value, as given. ``revoked_at``: set once it may be sent."""
 
     org_id: str
     canary_id: str
@@ -89,10 +89,16 @@ class CanarySet:
 
     def in_text(self, text: bytes, places_max: int = PLACES_MAX) -> list[tuple[int, Canary]]:
         """Where each begins that ``text`` holds, the first place of each. Raises TooManyPlacesError."""
-        if self.key is None:
-            return []
-        lowered = text.lower()
         found: dict[str, tuple[int, Canary]] = {}
+        for at, canary in self.all_in(text, places_max):
+            found.setdefault(canary.canary_id, (at, canary))
+        return sorted(found.values(), key=lambda one: one[0])
+
+    def all_in(self, text: bytes, places_max: int = PLACES_MAX) -> Iterator[tuple[int, Canary]]:
+        """Every place, those of one first characters after those of others. Raises TooManyPlacesError."""
+        if self.key is None:
+            return
+        lowered = text.lower()
         left = places_max
         for lead, by_length in self._by_lead.items():
             at = lowered.find(lead)
@@ -104,9 +110,8 @@ class CanarySet:
                     mac = mac_of(self.key, lowered[at : at + length])
                     for canary in canaries:
                         if hmac.compare_digest(mac, canary.mac):
-                            found.setdefault(canary.canary_id, (at, canary))
+                            yield at, canary
                 at = lowered.find(lead, at + 1)
-        return sorted(found.values(), key=lambda one: one[0])
 
 
 NO_CANARIES: Final = CanarySet()
@@ -115,5 +120,5 @@ NO_CANARIES: Final = CanarySet()
 def canary_set(key: Secret, canaries: Iterable[Canary]) -> CanarySet:
     by_lead: defaultdict[bytes, defaultdict[int, list[Canary]]] = defaultdict(lambda: defaultdict(list))
     for canary in canaries:
-        by_lead[canary.lead.encode()][canary.length].append(canary)
+        by_lead[canary.lead.lower().encode()][canary.length].append(canary)
     return CanarySet(key, {lead: dict(by_length) for lead, by_length in by_lead.items()})

@@ -51,7 +51,7 @@ async def create_canary(
         change.org_id,
         new_id(IdPrefix.CANARY),
         name,
-        lowered[:LEAD_CHARACTERS],
+        made.reveal()[:LEAD_CHARACTERS],
         len(lowered),
         mac,
         change.at,

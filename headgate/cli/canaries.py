@@ -31,13 +31,16 @@ def canaries() -> None:
 @json_option
 @client_option
 def create(client: ApiClient, name: str, value_stdin: bool, as_json: bool) -> None:
-    """Create a canary token and print its value, once. NAME says where you put it."""
+    """Create a canary token. Prints a value that it made, once. NAME says where you put it."""
     body: NewCanary = {"name": name}
     if value_stdin:
         body["value"] = sys.stdin.readline().strip()
     answer = client.send(operations.create_canary, body)
     if as_json:
         show_json(answer)
+        return
+    if value_stdin:
+        click.echo(f"created {answer['id']}")
         return
     click.echo(f"created {answer['id']}. Its value, shown only once:", err=True)
     click.echo(answer["value"])

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from typing import Final
 
+from headgate.canaries.mask import mask_canaries
 from headgate.canaries.model import FoundCanary, TooManyPlacesError
 from headgate.canaries.scan import find_canaries
 from headgate.gate.candidate import BoundCandidate
@@ -11,6 +12,7 @@ from headgate.gate.judged_content import judged_content
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.fair_turns import FairTurns
 from headgate.policies.model import Decision, RiskLevel, Verdict
+from headgate.traffic.model import CaptureLevel
 
 REASON: Final = "the call holds a value that must not leave the organization"
 _TOO_MANY: Final = "the call has too many places that could hold a value that must not leave the organization"
@@ -27,6 +29,13 @@ async def without_canaries(
     except TooManyPlacesError:
         return _denied(decision, _TOO_MANY, [])
     return _denied(decision, REASON, found) if found else decision
+
+
+async def masked_candidate(state: OrganizationState, candidate: BoundCandidate, turns: FairTurns) -> BoundCandidate:
+    """``candidate`` as it is recorded where it held canaries: without their values. Raises UnavailableError."""
+    async with turns.turn(state.org_id, candidate.agent_id):
+        request = await asyncio.to_thread(mask_canaries, state.canaries, candidate.request)
+    return BoundCandidate(replace(candidate, request=request))
 
 
 def _found(state: OrganizationState, candidate: BoundCandidate) -> list[FoundCanary]:
@@ -48,5 +57,6 @@ def _denied(decision: Decision, reason: str, found: list[FoundCanary]) -> Decisi
         policy_id=None,
         requirements=(),
         is_final=True,
+        capture=CaptureLevel.OFF,  # a captured exchange would show what the record masks
         canaries=tuple(one.record() for one in found),
     )

@@ -5,14 +5,14 @@
 3. content       canary tokens; policies about content, on what is not denied; they only make a decision stricter
 4. exemption     a grant where a policy asks for approval, a break-glass pass where one denies
 5. hold          where a policy asks for approval
-6. record        allowed or denied
+6. record        allowed or denied; without the values of canary tokens
 
 ``DecisionPipeline`` has steps 1 to 3. Dry runs, edited actions and executions that are decided again end there;
 ``pass_through`` takes intercepted calls and explicit actions through all six.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
@@ -20,7 +20,7 @@ from typing import Final, Protocol
 from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
-from headgate.gate.find_canaries import without_canaries
+from headgate.gate.find_canaries import masked_candidate, without_canaries
 from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.fair_turns import FairTurns
@@ -152,6 +152,8 @@ async def pass_through[Answer](
         if answer is None and decision.verdict is Verdict.REQUIRE_APPROVAL:
             answer = await way.hold(decided)
         elif answer is None:
+            if decision.canaries:
+                decided = replace(decided, candidate=await masked_candidate(state, candidate, pipeline.scans))
             answer = await way.record(decided)
         del candidate, decided
         if isinstance(answer, Held):

@@ -56,6 +56,10 @@ def test_no_call_holds_a_canary(instance, administrator, agent, upstream, path) 
         assert (found["canary_id"], found["name"]) == (canary["id"], f"wiki {path}")
         assert "$.body.note.deep[0]" in found["place"]
         assert "canary.found" in administrator.event_types(submitted["id"])
+        for one in (*(error_of(answer)["details"]["action_id"] for answer in refused), submitted["id"]):
+            recorded = administrator.get(f"/v1/actions/{one}", expand="all")
+            assert value not in str(recorded).lower()
+            assert encoded not in str(recorded)
 
         revoked = instance.try_subcommand("canaries", "revoke", canary["id"])
         assert revoked.returncode == 0, revoked.stderr
@@ -65,11 +69,11 @@ def test_no_call_holds_a_canary(instance, administrator, agent, upstream, path) 
 
 
 def test_a_value_that_is_given_and_what_is_refused(administrator, path) -> None:
-    value = "nobody.reads-this@corp.example"
+    value = "Nobody.reads-this@corp.example"
     created = administrator.api.post("/admin/canaries", json={"name": path, "value": value})
     assert created.status_code == 201, created.text
     try:
-        assert (created.json()["value"], created.json()["begins_with"]) == (value, "nobo")
+        assert (created.json()["value"], created.json()["begins_with"]) == (value, "Nobo")
         again = administrator.api.post("/admin/canaries", json={"name": "again", "value": value.upper()})
         assert again.status_code == 409
         short = administrator.api.post("/admin/canaries", json={"name": "short", "value": "a" * 20})

@@ -1,5 +1,6 @@
-"""The page of a call that held a canary token says so, and offers nothing that could let it through."""
+"""The page of a call that held a canary token says so, without its value, and offers nothing that lets it through."""
 
+import base64
 import html
 
 from headgate.organizations.model import Role
@@ -10,7 +11,8 @@ async def test_a_call_that_held_a_canary(new_gate) -> None:
     created = await gate.person().post("/admin/canaries", json={"name": "wiki <b>page</b>"})
     assert created.status_code == 201, created.text
     value = created.json()["value"]
-    call = {"tool": "notes", "operation": "write", "params": {"text": [f"see {value}"]}}
+    encoded = base64.b64encode(f"see {value.upper()}".encode()).decode()
+    call = {"tool": "notes", "operation": "write", "params": {"text": [f"see {value}", encoded], "n": 7}}
     denied = (await gate.as_agent.post("/v1/actions", json=call)).json()
     assert denied["status"] == "denied", denied
     place = "$.params.text[0]"
@@ -19,6 +21,10 @@ async def test_a_call_that_held_a_canary(new_gate) -> None:
     for person in (admin, frida):
         page = html.unescape((await person.get(f"/calls/{denied['id']}")).text)
         _shows(page, place)
+        assert value not in page
+        assert encoded not in page
+    recorded = (await admin.get(f"/v1/actions/{denied['id']}")).json()["request"]
+    assert recorded["params"] == {"text": ["see [masked]", "[masked]"], "n": 7}
     [found] = (await admin.get(f"/v1/actions/{denied['id']}?expand=all")).json()["canaries"]
     assert found == {"canary_id": created.json()["id"], "name": "wiki <b>page</b>", "place": place}
     explained = (await admin.get(f"/v1/actions/{denied['id']}/explanation")).json()
