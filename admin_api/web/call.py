@@ -28,6 +28,7 @@ from admin_api.traffic.routes import list_all as list_traffic
 from admin_api.traffic.schemas import ExchangeAnswer, WholeExchangeAnswer
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.approval import beside_arguments, body_of
+from admin_api.web.blocked_destination import blocked_advice, is_blocked
 from admin_api.web.call_advice import advice_of
 from admin_api.web.call_timeline import moments_of
 from admin_api.web.deciding_rule import rules_of
@@ -82,6 +83,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
     may_write_policies = api.may(Scope.POLICIES_WRITE)
     captured = await _captured(api, action_id, with_bodies=with_bodies)
     whole = None if captured is None else captured.whole
+    blocked = answer.execution is not None and is_blocked(answer.execution.error)
     return {
         "call": answer,
         "fields": params if http is None else body_of(params, http),
@@ -89,7 +91,10 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),
-        "advice": advice_of(
+        "is_blocked": blocked,
+        "advice": blocked_advice(http)
+        if blocked
+        else advice_of(
             answer.status,
             answer.decision.policy_id,
             None if answer.approval is None else answer.approval.status,

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from admin_api.actions.timeline import TimelineStepAnswer
+from admin_api.web.blocked_destination import is_blocked
 
 _DECIDED: Final = {"allow": ("allowed", "Allowed"), "deny": ("denied", "Denied"), "require_approval": ("held", "Held")}
 _KINDS: Final = {
@@ -59,6 +60,7 @@ def moments_of(steps: Sequence[TimelineStepAnswer], names: Mapping[str, str]) ->
     """``names``: of people and agents, by id. What Headgate does by itself names nobody."""
     moments = []
     was_decided = False
+    blocked = any(step.event == "execution.failed" and is_blocked(step.reason) for step in steps)
     for step in steps:
         kind, words = _KINDS.get(step.event, ""), _WORDS.get(step.event, "")
         if step.event == "decision.made":
@@ -67,7 +69,9 @@ def moments_of(steps: Sequence[TimelineStepAnswer], names: Mapping[str, str]) ->
         elif step.event == "approval.voted":
             words = _VOTES.get(step.decision or "", "Vote")
         elif step.event == "execution.started":
-            words = "Forwarded" if step.attempt == 1 else f"Forwarded, attempt {step.attempt}"
+            words = "Started" if blocked else "Forwarded" if step.attempt == 1 else f"Forwarded, attempt {step.attempt}"
+        elif step.event == "execution.failed" and is_blocked(step.reason):
+            kind, words = "denied", "Refused: destination"
         moments.append(Moment(step.at, words + _details(step, names), kind, step.reason))
     return moments
 
