@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from admin_api.text import StorableText
-from headgate.canaries.model import VALUE_MAX, VALUE_MIN, Canary
+from headgate.canaries.model import VALUE_MAX, VALUE_MIN, VALUE_PATTERN, Canary
 
 
 class NewCanary(BaseModel):
@@ -17,7 +17,14 @@ class NewCanary(BaseModel):
     name: Annotated[StorableText, Field(min_length=1, max_length=128)] = Field(
         description="Where you put the value. Notifications and the record show it.", examples=["wiki: aws key"]
     )
-    value: Annotated[str, Field(min_length=VALUE_MIN, max_length=VALUE_MAX)] | None = Field(
+    # The pattern is only described: the service refuses in its own words.
+    value: (
+        Annotated[
+            str,
+            Field(min_length=VALUE_MIN, max_length=VALUE_MAX, json_schema_extra={"pattern": VALUE_PATTERN}),
+        ]
+        | None
+    ) = Field(
         default=None,
         description="Letters, digits and . _ @ + / = : - without spaces. Omitted: a random value.",
     )

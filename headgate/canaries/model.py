@@ -24,7 +24,8 @@ VALUE_MAX: Final = 256
 LEAD_CHARACTERS: Final = 4
 PLACES_MAX: Final = 20_000
 """In one call that begin as a canary does. Where there are more, the call is refused, as not all are looked at."""
-_VALUE: Final = re.compile(rf"[A-Za-z0-9._@+/=:-]{{{VALUE_MIN},{VALUE_MAX}}}")
+VALUE_PATTERN: Final = rf"^[A-Za-z0-9._@+/=:-]{{{VALUE_MIN},{VALUE_MAX}}}$"
+_VALUE: Final = re.compile(VALUE_PATTERN)
 _DIFFERENT_MIN: Final = 8
 
 

@@ -27,6 +27,14 @@ def _shows(page: Page, count: int, title: str) -> None:
     )
 
 
+def _shown(page: Page, before: int) -> int:
+    """How many of the requests that are open wait for who looks at this page: not those of a group of others."""
+    expect(page.locator("#waiting-words")).to_be_attached()
+    shown = int(page.locator("#waiting").text_content() or 0)
+    assert shown <= before
+    return shown
+
+
 @pytest.fixture
 def before(administrator: Administrator) -> Iterator[int]:
     """How many requests are open before the test. Those that it leaves open are denied."""
@@ -54,22 +62,24 @@ def test_each_page_counts_what_is_open(
     open_window: OpenWindow, world: World, administrator: Administrator, before: int, role: Role, path: str, title: str
 ) -> None:
     page = open_window(role).open(path)
-    _shows(page, before, title)
+    waiting = _shown(page, before)
+    _shows(page, waiting, title)
     page.evaluate("window.untouched = true")
     first, second = world.held({"repo": "acme/one"}), world.held({"repo": "acme/two"})
-    _shows(page, before + 2, title)
+    _shows(page, waiting + 2, title)
     administrator.deny(first, "not this one")
-    _shows(page, before + 1, title)
+    _shows(page, waiting + 1, title)
     administrator.approve(second)
-    _shows(page, before, title)
+    _shows(page, waiting, title)
     assert page.evaluate("window.untouched")
 
 
 def test_more_than_nine(open_window: OpenWindow, world: World, before: int) -> None:
     page = open_window(Role.APPROVER).open("/account")
+    waiting = _shown(page, before)
     for number in range(10):
         world.held({"repo": f"acme/number-{number}"})
-    _shows(page, before + 10, "Your account")
+    _shows(page, waiting + 10, "Your account")
 
 
 def test_one_tab_holds_the_stream_for_all(open_window: OpenWindow, world: World, before: int) -> None:
@@ -77,20 +87,21 @@ def test_one_tab_holds_the_stream_for_all(open_window: OpenWindow, world: World,
     opened: list[Page] = []
     window.context.on("request", lambda one: _STREAM in one.url and opened.append(one.frame.page))
     first = window.open("/policies")
+    waiting = _shown(first, before)
     second, inbox = window.context.new_page(), window.context.new_page()
     second.goto(f"{window.address}/overview")
     inbox.goto(f"{window.address}/inbox")
     expect(inbox.locator("[data-live-state]")).to_be_visible()
     approval_id = world.held({"repo": "acme/all-tabs"})
     for page, title in ((first, "Policies"), (second, "Overview"), (inbox, "Inbox")):
-        _shows(page, before + 1, title)
+        _shows(page, waiting + 1, title)
     expect(inbox.locator(f'[data-row="{approval_id}"]')).to_be_visible()
     assert opened == [first]
     with closing(first):
         pass  # another tab takes the stream over
     world.held({"repo": "acme/the-next-tab"})
-    _shows(second, before + 2, "Overview")
-    _shows(inbox, before + 2, "Inbox")
+    _shows(second, waiting + 2, "Overview")
+    _shows(inbox, waiting + 2, "Inbox")
     assert len(opened) == 2
 
 

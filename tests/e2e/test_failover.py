@@ -24,10 +24,18 @@ from tests.e2e.instance import Instance
 from tests.e2e.instance import running as running_instance
 from tests.e2e.load import Load
 from tests.e2e.record import expect_whole_record, wait_until_nothing_runs
+from tests.e2e.upstream import Upstream, serving
 from tests.e2e.waiting import wait_for
 
 _RESUME_SECONDS = 10
 _STANDBY = "second"
+
+
+@pytest.fixture
+def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
+    """One that no other test has called: whatever it received must be on this record."""
+    with serving(certificates[1]) as server:
+        yield server
 
 
 @dataclass(frozen=True)

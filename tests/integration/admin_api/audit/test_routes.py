@@ -227,6 +227,7 @@ async def test_verification_of_everything_and_of_a_range(gate, decided: dict) ->
         "valid": True, "events_verified": len(events), "first_event": events[-1]["id"], "last_event": events[0]["id"],
         "chain_start_hash": events[-1]["hash"], "chain_end_hash": events[0]["hash"], "payloads_erased": 0,
         "checkpoints_verified": 0, "signed_up_to": None, "fault": None, "actions_reconciled": 1, "differences": [],
+        "restores": [],
     }  # fmt: skip
     before = {"end_date": "2020-01-01"}
     nothing = (await admin.post("/admin/audit/verify", json=before)).json()
