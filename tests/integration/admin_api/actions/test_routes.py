@@ -70,6 +70,7 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
     whole = (await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=all")).json()
     assert set(whole) - set(plain) == {
         "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies", "timeline", "stopped",
+        "canaries",
     }  # fmt: skip
     assert set(whole["request"]) - set(plain["request"]) == {
         "delegation", "http", "provenance", "mcp", "unparsed_body",
