@@ -71,7 +71,10 @@ class LlmAnswer:
         """At the end of the answer. None: the provider refused the call, which takes no tokens."""
         if self._status is not None and self._status >= _REFUSED:
             return None
-        self._finish()
+        try:
+            self._finish()
+        except Exception as error:  # noqa: BLE001 - as in begin; an outcome that is not recorded is worse than an estimate
+            self._give_up(error)
         return self._reader.usage(request_bytes=request_bytes, is_complete=is_complete)
 
     def _finish(self) -> None:

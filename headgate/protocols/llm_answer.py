@@ -190,13 +190,19 @@ def _inner(value: Any, *path: str) -> Any:
 
 def _numbers(usage: Mapping[str, Any]) -> dict[str, int]:
     """The members that are numbers, those of the details under their own names behind a dot."""
-    found: dict[str, int] = {}
-    for name, value in usage.items():
-        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX:
-            found[name] = value
-        elif isinstance(value, dict) and name in _DETAILS:
-            found |= {f"{name}.{inner}": number for inner, number in _numbers(value).items()}
+    found = _plain_numbers(usage)
+    for name in _DETAILS:
+        if isinstance(details := usage.get(name), dict):
+            found |= {f"{name}.{inner}": number for inner, number in _plain_numbers(details).items()}
     return found
+
+
+def _plain_numbers(members: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        name: value
+        for name, value in members.items()
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _TOKENS_MAX
+    }
 
 
 _DETAILS: Final = frozenset({"prompt_tokens_details", "input_tokens_details"})

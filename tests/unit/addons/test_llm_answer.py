@@ -9,7 +9,7 @@ import pytest
 from addons.llm_answer import HELD_BYTES_MAX, LlmAnswer
 from headgate.protocols.answer_head import parse_answer_head
 from headgate.protocols.llm import ModelCall
-from headgate.protocols.llm_answer import Usage
+from headgate.protocols.llm_answer import LlmAnswerReader, Usage
 from headgate.protocols.llm_endpoints import LlmForm
 
 _TEXT = "x" * 40_000
@@ -68,6 +68,21 @@ def test_a_piece_that_becomes_too_large_counts_what_was_written() -> None:
     usage = _answer(LlmForm.CHAT_COMPLETIONS, body, step=len(body), content_encoding="gzip")
     assert usage.estimated
     assert usage.tokens_out >= 10_000
+
+
+def test_usage_that_is_nested_deeply_counts_all_the_same() -> None:
+    """Its members are read without recursion: an error there would leave the outcome of the call unrecorded."""
+    usage = '{"prompt_tokens": 7, "completion_tokens": 9, "prompt_tokens_details": ' * 900 + "{}" + "}" * 900
+    body = f'{{"usage": {usage}}}'.encode()
+    assert _answer(LlmForm.CHAT_COMPLETIONS, body) == Usage(7, 0, 0, 9)
+
+
+def test_an_answer_whose_end_cannot_be_read_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(reader: LlmAnswerReader, body: bytes) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(LlmAnswerReader, "message", fail)
+    assert _answer(LlmForm.CHAT_COMPLETIONS, b'{"usage": {"prompt_tokens": 7}}') == Usage(100, 0, 0, 0, estimated=True)
 
 
 def test_embeddings_write_nothing_however_large_they_are() -> None:
