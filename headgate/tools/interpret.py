@@ -9,8 +9,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols import mcp
-from headgate.protocols.aws_hosts import is_of_aws
+from headgate.protocols import aws, mcp
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
 from headgate.protocols.draft import (
     ActionDraft,
@@ -70,7 +69,7 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
     if call.method == "POST" and body.kind is BodyKind.JSON:
         message = mcp.recognise(headers.shown, body.value)
         if message is not None:
-            if is_of_aws(call.host) and recognised_draft(read_call, headers, body) is not None:
+            if aws.recognise(read_call, headers, body) is not None:
                 # A service of AWS may ignore the members that it does not know.
                 raise AmbiguousRequestError(
                     "the request can be read in more than one way: as a message of MCP and as one of AWS",

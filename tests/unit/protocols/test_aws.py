@@ -488,3 +488,13 @@ def test_a_service_that_signs_with_sigv4() -> None:
     fields = tuple((name.encode(), str(value).encode()) for name, value in prepared.headers.items())
     draft = interpret(HttpCall("POST", "https", DYNAMODB, 443, "/", "", fields, b"{}"), NOTHING)
     assert (draft.operation, draft.effect) == ("dynamodb_list_tables", Effect.READ)
+
+
+def test_a_server_of_mcp_may_stand_behind_a_gateway_of_aws() -> None:
+    host = "https://abc123.execute-api.eu-central-1.amazonaws.com/mcp"
+    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "search", "arguments": {}}}'
+    draft = read("POST", host, service=None, headers=headers, body=body)
+    assert (draft.operation, draft.effect) == ("search", Effect.WRITE)
+    with pytest.raises(AmbiguousRequestError, match=r"MCP.*AWS"):
+        read("POST", host, service="execute-api", headers=headers, body=body)
