@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -12,11 +13,11 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Depend
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
 from admin_api.principal import Principal
-from headgate.actions.store import get_action, with_bodies
+from headgate.actions.kept_bodies import with_kept_bodies
+from headgate.actions.store import get_action
 from headgate.actions.unparsed_body import UnparsedBody, kept_bytes, read_unparsed_body
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.errors import NotFoundError
-from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
@@ -25,7 +26,7 @@ PART_BYTES: Final = 4 << 10
 PART_BYTES_MAX: Final = 64 << 10
 OFFSET_MAX: Final = 1 << 30
 _OCTETS: Final = "application/octet-stream"
-_FORGOTTEN: Final = {
+_FORGOTTEN: Final[Mapping[str, str]] = {
     BodyState.DROPPED: "The body of {} was dropped at the end of its retention.",
     BodyState.ERASED: "The body of {} was erased.",
 }
@@ -74,10 +75,7 @@ async def _body(dependencies: Dependencies, principal: Principal, action_id: str
     await apply_before_reading(dependencies.database, org_id)
     async with dependencies.database.transaction(org_id) as connection:
         detail = await get_action(connection, org_id, action_id, agent_id=principal.agent_id)
-        if detail.action.body_state == BodyState.KEPT:
-            kept = await open_bodies(connection, org_id, action_id, dependencies.vault)
-            if kept is not None:
-                detail = with_bodies(detail, kept.request, kept.results, kept.edited_request)
+        detail = await with_kept_bodies(connection, org_id, detail, dependencies.vault)
     member = detail.action.request.unparsed_body
     body = read_unparsed_body(member)
     if member is None or body is None:
@@ -86,7 +84,7 @@ async def _body(dependencies: Dependencies, principal: Principal, action_id: str
 
 
 def _why_missing(action_id: str, state: str) -> str:
-    told = next((words for one, words in _FORGOTTEN.items() if one == state), None)
+    told = _FORGOTTEN.get(state)
     if told is not None:
         return told.format(action_id)
     return (

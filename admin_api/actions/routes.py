@@ -34,9 +34,10 @@ from admin_api.pagination import (
 )
 from admin_api.principal import Principal
 from admin_api.request_state import request_state
+from headgate.actions.kept_bodies import with_kept_bodies
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import draft_of, parse_submission
-from headgate.actions.store import ActionFilter, get_action, list_actions, with_bodies
+from headgate.actions.store import ActionFilter, get_action, list_actions
 from headgate.gate.candidate import Submission
 from headgate.gate.submit_action import DuplicateAction
 from headgate.journal.apply import apply_before_reading, require_applied
@@ -44,7 +45,6 @@ from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import ForbiddenError, NotFoundError
 from headgate.kernel.ids import IdPrefix
 from headgate.policies.model import Verdict
-from headgate.retention.action_bodies import open_bodies
 from headgate.retention.model import BodyState
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
@@ -143,9 +143,7 @@ async def get(
     )
     if detail.action.body_state == BodyState.KEPT:
         async with dependencies.database.transaction(principal.org_id) as connection:
-            kept = await open_bodies(connection, principal.org_id, detail.action.action_id, dependencies.vault)
-        if kept is not None:
-            detail = with_bodies(detail, kept.request, kept.results, kept.edited_request)
+            detail = await with_kept_bodies(connection, principal.org_id, detail, dependencies.vault)
     return await shown_action(dependencies, principal, detail, expand)
 
 

@@ -251,18 +251,6 @@ def _action(row: DictRow) -> Action:
     )
 
 
-def with_bodies(detail: ActionDetail, request: str, results: Mapping[str, str], edited: str | None) -> ActionDetail:
-    """With what was put away of it, in place of what stands in its rows."""
-    action, approval = detail.action, detail.approval
-    execution = action.execution
-    if execution is not None and execution.execution_id in results:
-        execution = replace(execution, result=json.loads(results[execution.execution_id]))
-    if edited is not None and approval is not None and approval.edit is not None:
-        approval = replace(approval, edit=replace(approval.edit, params=json.loads(edited)["params"]))
-    action = replace(action, request=recorded_request(json.loads(request)), execution=execution)
-    return replace(detail, action=action, approval=approval)
-
-
 def recorded_request(document: Mapping[str, Any]) -> RecordedRequest:
     return RecordedRequest(
         params=document.get("params", {}),

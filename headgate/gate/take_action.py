@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
+from headgate.actions.kept_bodies import with_kept_bodies
 from headgate.actions.model import ActionDetail, ActionStatus
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.recording_store import RecordingOutcome
-from headgate.actions.store import get_action, with_bodies
+from headgate.actions.store import get_action
 from headgate.agents.model import KeyIdentity
 from headgate.approvals.gate_store import held_decision
 from headgate.approvals.model import Approval
@@ -39,8 +40,6 @@ from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.recall import Recalled
 from headgate.policies.model import Verdict, requirements_cover
 from headgate.protocols.draft import ActionDraft
-from headgate.retention.action_bodies import open_bodies
-from headgate.retention.model import BodyState
 from headgate.tools.explicit import explicit_draft
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
@@ -89,10 +88,7 @@ class TakeAction:
         await require_applied(self.database, org_id)
         async with self.database.transaction(org_id) as connection:
             detail = await get_action(connection, org_id, action_id, agent_id=agent_id)
-            if detail.action.body_state == BodyState.KEPT:
-                kept = await open_bodies(connection, org_id, action_id, self.vault)
-                if kept is not None:
-                    detail = with_bodies(detail, kept.request, kept.results, kept.edited_request)
+            detail = await with_kept_bodies(connection, org_id, detail, self.vault)
             if detail.action.status is not ActionStatus.APPROVED or detail.action.approval_id is None:
                 raise _not_takable(detail, "only an approved action that nobody has taken can be taken")
             approval, _ = await get_approval(connection, org_id, detail.action.approval_id)
