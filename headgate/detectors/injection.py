@@ -9,6 +9,7 @@ count alone.
 """
 
 import math
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -68,6 +69,11 @@ def _as_window(seen: Seen) -> Window:
     return Window(seen.start, seen.end, seen.word_start, seen.end, seen.log_odds)
 
 
+def _by_signs(window: Window, strong: Seen) -> Window:
+    log_odds = max(window.log_odds, strong.log_odds)
+    return window._replace(word_start=strong.word_start, word_end=strong.end, log_odds=log_odds)
+
+
 def _matches(text: str, findings: Iterable[Window], size: int, budget: Budget) -> Iterator[Match]:
     budget.new_pass(size)
     at = at_byte = 0
@@ -88,14 +94,19 @@ def look(text: str, words: InjectionWords, budget: Budget) -> Look:
 def _findings(text: str, budget: Budget) -> list[Window]:
     """In the order of their words, which do not overlap."""
     one = look(text, injection_words(), budget)
+    # In the order of their starts, and none overlaps the next.
     found = list(likely_windows(one.lined, one.hits, one.sightings, window_model(), budget, 0.0))
+    starts = [window.start for window in found]
+    alone: list[Window] = []
     for strong in _stretches(seen for seen in one.seen if seen.log_odds > SIGNS_ALONE):
-        same = [at for at, window in enumerate(found) if window.start < strong.end and strong.start < window.end]
-        for at in same[-1:]:
-            log_odds = max(found[at].log_odds, strong.log_odds)
-            found[at] = found[at]._replace(word_start=strong.word_start, word_end=strong.end, log_odds=log_odds)
-        if not same:
-            found.append(_as_window(strong))
+        before = bisect_left(starts, strong.end) - 1
+        if alone and strong.start < alone[-1].end:
+            alone[-1] = _by_signs(alone[-1], strong)
+        elif before >= 0 and strong.start < found[before].end:
+            found[before] = _by_signs(found[before], strong)
+        else:
+            alone.append(_as_window(strong))
+    found += alone
     found.sort(key=lambda window: window.word_start)
     return [one for number, one in enumerate(found) if not number or found[number - 1].word_end <= one.word_start]
 
