@@ -1,9 +1,10 @@
 """/errors/{code}: the page that explains an error code to a developer. Public: it says nothing of an organization."""
 
 import json
-from typing import Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter
+from pydantic import WithJsonSchema
 from starlette.responses import Response
 
 from admin_api.guarded_route import GuardedRoute
@@ -26,9 +27,14 @@ _RECORDED: Final = frozenset(
     }
 )
 
+# Described and not checked: whatever else the address names, the page lists the codes.
+type _Code = Annotated[
+    str, WithJsonSchema({"type": "string", "pattern": "^[A-Z][A-Z_]*$", "examples": [ErrorCode.ACTION_DENIED]})
+]
+
 
 @router.get("/errors/{code}", response_class=Response, responses=pages(200, 404))
-async def explain(code: str) -> Response:
+async def explain(code: _Code) -> Response:
     """Explains an error code: its cause, and what a developer can do."""
     found = error_pages().get(code)
     if found is None:
