@@ -128,7 +128,8 @@ class World:
 
     def sign_in_link(self, user: str, *roles: str) -> str:
         words = [word for role in roles for word in ("--role", role)]
-        return self._instance.command("login", "--user", user, *words).strip().splitlines()[-1]
+        # The tests of all pages may take longer than the ten minutes that a link is valid for otherwise.
+        return self._instance.command("login", "--user", user, "--minutes", "60", *words).strip().splitlines()[-1]
 
     def _meet_outsiders(self) -> None:
         """A destination and a ticket, every text of them hostile."""
