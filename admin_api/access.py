@@ -364,6 +364,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("POST", "/admin/users/{}/deactivate"): _shut_off(),
         ("POST", "/admin/users/{}/reactivate"): _administrators(),
         ("POST", "/admin/users/{}/unlock"): _administrators(),
+        ("GET", "/admin/users/{}/factors"): _administrators(),
+        ("DELETE", "/admin/users/{}/factors"): _administrators(),
         ("GET", "/admin/policies"): _administrators(Scope.POLICIES_READ),
         ("POST", "/admin/policies"): _administrators(Scope.POLICIES_WRITE),
         ("GET", "/admin/policies/{}"): _administrators(Scope.POLICIES_READ),

@@ -105,6 +105,7 @@ from admin_api.traffic.export_routes import router as traffic_exports
 from admin_api.traffic.routes import router as traffic
 from admin_api.uncounted import UncountedClasses
 from admin_api.unheard_proxy import UnheardProxy
+from admin_api.users.factor_routes import router as user_factors
 from admin_api.users.routes import router as users
 from admin_api.web.routes import PAGES
 from admin_api.webhooks.routes import router as webhooks
@@ -137,6 +138,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     absences,
     approver_groups,
     users,
+    user_factors,
     sessions,
     sign_in,
     passkey_sign_in,

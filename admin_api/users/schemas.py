@@ -52,6 +52,22 @@ class UnlockedAnswer(BaseModel):
     unlocked: list[Attempted] = Field(description="What had been guessed at; empty: there was no lock.")
 
 
+class UserFactorsAnswer(BaseModel):
+    """The second factors that Headgate keeps of a user."""
+
+    managed_by: str | None = Field(description="The issuer that manages the second factors. Null: Headgate does")
+    authenticator_since: datetime | None = Field(description="Null: no authenticator app is set up")
+    passkeys: int
+    recovery_codes: int = Field(description="Number of unused codes")
+
+
+class ResetFactorsAnswer(BaseModel):
+    authenticators_removed: int
+    passkeys_removed: int
+    codes_voided: int = Field(description="Deleted unused recovery codes")
+    sessions_ended: int = Field(description="Browser sessions; earlier tokens are refused, too")
+
+
 def standing_answer(standing: Standing) -> StandingAnswer:
     return StandingAnswer(
         **user_answer(standing.user).model_dump(),

@@ -1,4 +1,4 @@
-"""/settings/members/{id}: shows one person with their roles, state and sessions."""
+"""/settings/members/{id}: shows one person with their roles, state, second factors and sessions."""
 
 from typing import Final
 
@@ -8,6 +8,7 @@ from starlette.responses import Response
 from admin_api.identifiers import UserId
 from admin_api.pages import see_other
 from admin_api.sessions.routes import end_all_of_user, end_one_of_user, of_user
+from admin_api.users.factor_routes import of_user as factors_of_user
 from admin_api.users.members import member_of
 from admin_api.web.api import CurrentApi
 from admin_api.web.browser_name import browser_name
@@ -26,6 +27,7 @@ async def one(api: CurrentApi, user_id: UserId) -> Response:
     sessions = (await api.call(of_user, user_id, api.principal, api.dependencies)).data
     context = {
         "member": await member_of(api.dependencies, api.principal.org_id, user_id),
+        "factors": await api.call(factors_of_user, user_id, api.principal, api.dependencies),
         "sessions": [(session, browser_name(session.user_agent)) for session in sessions],
         "roles": ROLES,
         "own_id": api.principal.user_id,

@@ -12,6 +12,7 @@ from admin_api.organizations.schemas import GrantedRoles, MadeInvitationAnswer, 
 from admin_api.pages import see_other
 from admin_api.pagination import PageRequest
 from admin_api.sessions.routes import end_all_of_user
+from admin_api.users.factor_routes import reset as reset_factors
 from admin_api.users.routes import deactivate, list_all, reactivate, unlock
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.form import Form, checked, form_of, no_such_button
@@ -68,6 +69,8 @@ async def _act(api: Api, user_id: str, form: Form) -> None:
             await api.call(reactivate, user_id, principal, dependencies)
         case "sign-out":
             await api.call(end_all_of_user, user_id, api.request, principal, dependencies)
+        case "reset-factors":
+            await api.call(reset_factors, user_id, api.request, principal, dependencies)
         case "unlock":
             await api.call(unlock, user_id, principal, dependencies)
         case other:

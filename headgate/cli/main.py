@@ -57,7 +57,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "verify": ("headgate.cli.verify:verify", "Verify a proof pack offline."),
     "witness": ("headgate.cli.witness:witness", "Run a witness that cosigns the checkpoints of other logs."),
     "org": ("headgate.cli.organizations:org", "Organizations: list, create, invite members, assign roles."),
-    "users": ("headgate.cli.users:users", "Users: deactivate, reactivate, sign out, unlock."),
+    "users": ("headgate.cli.users:users", "Users: deactivate, sign out, unlock, reset second factors."),
     "login": ("headgate.cli.login:login", "Print a link that signs a user in with a browser, once."),
     "token": ("headgate.cli.token:token", "Create an access token for a user, signed by this instance."),
     "mfa": ("headgate.cli.mfa:mfa", "Enroll second factors; create recovery codes."),

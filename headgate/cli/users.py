@@ -1,4 +1,4 @@
-"""``headgate users``: the people of an organization, who may come in, where they are signed in, and locked codes."""
+"""``headgate users``: the people of an organization, who may come in, where they are signed in, and second factors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def users() -> None:
-    """Users: list, deactivate, reactivate, sign out, unlock."""
+    """Users: list, deactivate, reactivate, sign out, unlock, reset factors."""
 
 
 @users.command("list")
@@ -117,6 +117,22 @@ def unlock(client: ApiClient, user_id: str, as_json: bool) -> None:
         show_json(answer)
         return
     click.echo(f"unlocked: {', '.join(answer['unlocked']) or 'nothing was locked'}")
+
+
+@users.command("reset-factors")
+@click.argument("user_id")
+@json_option
+@client_option
+def reset_factors(client: ApiClient, user_id: str, as_json: bool) -> None:
+    """Remove the authenticator app, the passkeys and the recovery codes of a user, and sign the user out everywhere."""
+    answer = client.send(operations.delete_user_factors, id_of(client, USER, user_id))
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(
+        f"removed: authenticator apps {answer['authenticators_removed']}, passkeys {answer['passkeys_removed']},"
+        f" recovery codes {answer['codes_voided']}; ended sessions: {answer['sessions_ended']}"
+    )
 
 
 def _standing(answer: StandingAnswer, *, as_json: bool) -> None:

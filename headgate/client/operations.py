@@ -200,6 +200,7 @@ if TYPE_CHECKING:
         RedisAnswer,
         ReplayBody,
         ReportAnswer,
+        ResetFactorsAnswer,
         Restoration,
         ResultAnswer,
         RetryBody,
@@ -236,6 +237,7 @@ if TYPE_CHECKING:
         UnenrolledAnswer,
         UnlockedAnswer,
         UserAnswer,
+        UserFactorsAnswer,
         VerificationAnswer,
         VerifyRequest,
         VersionDetailAnswer,
@@ -2100,6 +2102,16 @@ def list_users(
 def deactivate_user(id: str) -> Call[StandingAnswer]:
     """Deactivates a user with every issuer. ``POST /admin/users/{id}/deactivate``"""
     return Call("POST", f"/admin/users/{_segment(id)}/deactivate")
+
+
+def delete_user_factors(id: str) -> Call[ResetFactorsAnswer]:
+    """Reset. ``DELETE /admin/users/{id}/factors``"""
+    return Call("DELETE", f"/admin/users/{_segment(id)}/factors")
+
+
+def get_user_factors(id: str) -> Call[UserFactorsAnswer]:
+    """Gets which second factors a user has at Headgate. ``GET /admin/users/{id}/factors``"""
+    return Call("GET", f"/admin/users/{_segment(id)}/factors")
 
 
 def reactivate_user(id: str) -> Call[StandingAnswer]:

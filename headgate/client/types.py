@@ -3050,6 +3050,13 @@ class RequirementAnswer(TypedDict):
     separation_of_duties: list[str]
 
 
+class ResetFactorsAnswer(TypedDict):
+    authenticators_removed: int
+    codes_voided: int
+    passkeys_removed: int
+    sessions_ended: int
+
+
 class Restoration(TypedDict):
     """POST /admin/policies/{id}/restore."""
 
@@ -3706,6 +3713,15 @@ class UserAnswer(TypedDict):
     name: str | None
     roles: list[str]
     subject: str
+
+
+class UserFactorsAnswer(TypedDict):
+    """The second factors that Headgate keeps of a user."""
+
+    authenticator_since: str | None
+    managed_by: str | None
+    passkeys: int
+    recovery_codes: int
 
 
 type Verdict = Literal["allow", "deny", "require_approval"]

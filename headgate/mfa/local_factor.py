@@ -121,7 +121,7 @@ class LocalTotp:
         person.require_level(AssuranceLevel.AAL2)
         now = self._clock()
         async with self._database.transaction(person.org_id) as connection:
-            factors = await forget_factors(connection, self._vault, person)
+            factors = await forget_factors(connection, self._vault, person.org_id, person.user_id)
             codes = await delete_codes(connection, person.org_id, person.user_id)
             await close_everywhere(self._closers, connection, person, now)
             if factors:

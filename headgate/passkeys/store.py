@@ -86,6 +86,14 @@ async def delete_passkey(connection: Connection, org_id: str, user_id: str, pass
     return deleted.rowcount == 1
 
 
+async def delete_passkeys(connection: Connection, org_id: str, user_id: str) -> list[str]:
+    """All of this person. Answers their ids, oldest first."""
+    cursor = await connection.execute(
+        "DELETE FROM passkeys WHERE org_id = %s AND user_id = %s RETURNING passkey_id", [org_id, user_id]
+    )
+    return sorted([row["passkey_id"] async for row in cursor])
+
+
 def _passkey(row: DictRow) -> Passkey:
     return Passkey(
         org_id=row["org_id"],

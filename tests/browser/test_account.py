@@ -10,6 +10,7 @@ from headgate.organizations.model import Role
 from tests.browser.conftest import OpenWindow
 from tests.browser.window import DESKTOP, PHONE_DARK, Look, Window
 from tests.browser.world import World
+from tests.e2e.clients import Administrator
 
 
 def _sign_in(window: Window, world: World, user: str) -> Page:
@@ -55,6 +56,27 @@ def test_a_second_factor_from_the_picture_to_its_removal(
     page.get_by_text("Remove…").click()
     page.get_by_role("button", name="Remove the second factor").click()
     expect(page.get_by_role("button", name="Set up an authenticator app")).to_be_visible()
+
+
+def test_an_administrator_resets_the_factor_of_another_person(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    own = open_window(None)
+    page = _sign_in(own, world, "lost@example.com")
+    page.get_by_role("button", name="Set up an authenticator app").click()
+    _enter(page, page.locator(".secret").inner_text().strip(), "Confirm")
+    expect(page.locator("#second-factor")).to_contain_text("used both factors")
+    people = administrator.get("/admin/users", limit=200)["data"]
+    user = next(one for one in people if one["email"] == "lost@example.com")
+    window = open_window(look=PHONE_DARK, script=False)
+    shown = window.open(f"/settings/members/{user['id']}")
+    shown.locator("summary", has_text="Reset second factors").click()
+    assert window.overflow_pixels() == 0
+    shown.get_by_role("button", name="Reset second factors of lost@example.com").click()
+    expect(shown.locator("main")).to_contain_text("Not set up")
+    page.goto(page.url)
+    assert "/auth/login" in page.url
+    expect(_sign_in(open_window(None), world, "lost@example.com").locator("main")).to_contain_text("not set up")
 
 
 def test_another_session_is_ended_from_here(open_window: OpenWindow, world: World) -> None:

@@ -189,6 +189,7 @@ import type {
   RedisAnswer,
   ReplayBody,
   ReportAnswer,
+  ResetFactorsAnswer,
   Restoration,
   ResultAnswer,
   RetryBody,
@@ -225,6 +226,7 @@ import type {
   UnenrolledAnswer,
   UnlockedAnswer,
   UserAnswer,
+  UserFactorsAnswer,
   VerificationAnswer,
   VerifyRequest,
   VersionDetailAnswer,
@@ -1290,6 +1292,16 @@ export function listUsers(options: { limit?: number; offset?: number; total?: st
 /** Deactivates a user with every issuer. `POST /admin/users/{id}/deactivate` */
 export function deactivateUser(id: string): Call<StandingAnswer> {
   return new Call("POST", `/admin/users/${segment(id)}/deactivate`);
+}
+
+/** Reset. `DELETE /admin/users/{id}/factors` */
+export function deleteUserFactors(id: string): Call<ResetFactorsAnswer> {
+  return new Call("DELETE", `/admin/users/${segment(id)}/factors`);
+}
+
+/** Gets which second factors a user has at Headgate. `GET /admin/users/{id}/factors` */
+export function getUserFactors(id: string): Call<UserFactorsAnswer> {
+  return new Call("GET", `/admin/users/${segment(id)}/factors`);
 }
 
 /** Reactivates a user. `POST /admin/users/{id}/reactivate` */

@@ -2778,6 +2778,13 @@ export interface RequirementAnswer {
   separation_of_duties: string[];
 }
 
+export interface ResetFactorsAnswer {
+  authenticators_removed: number;
+  codes_voided: number;
+  passkeys_removed: number;
+  sessions_ended: number;
+}
+
 /** POST /admin/policies/{id}/restore. */
 export interface Restoration {
   change_note?: string | null;
@@ -3373,6 +3380,14 @@ export interface UserAnswer {
   name: string | null;
   roles: string[];
   subject: string;
+}
+
+/** The second factors that Headgate keeps of a user. */
+export interface UserFactorsAnswer {
+  authenticator_since: string | null;
+  managed_by: string | null;
+  passkeys: number;
+  recovery_codes: number;
 }
 
 /** What happens to a call. */

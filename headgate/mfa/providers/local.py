@@ -11,11 +11,11 @@ def secret_name(user_id: str, *, pending: bool = False) -> str:
     return f"totp/{user_id}/pending" if pending else f"totp/{user_id}"
 
 
-async def forget_factors(connection: Connection, vault: Vault, person: Person) -> int:
+async def forget_factors(connection: Connection, vault: Vault, org_id: str, user_id: str) -> int:
     """Rows and secrets; needs no master key."""
     for pending in (False, True):
-        await vault.forget(connection, person.org_id, secret_name(person.user_id, pending=pending))
-    return await delete_factors(connection, person.org_id, person.user_id)
+        await vault.forget(connection, org_id, secret_name(user_id, pending=pending))
+    return await delete_factors(connection, org_id, user_id)
 
 
 class LocalFactors:
@@ -32,7 +32,7 @@ class LocalFactors:
 
     async def remove_totp(self, person: Person) -> int:
         async with self._database.transaction(person.org_id) as connection:
-            return await forget_factors(connection, self._vault, person)
+            return await forget_factors(connection, self._vault, person.org_id, person.user_id)
 
     async def close_other_sessions(self, person: Person) -> None:
         """Nothing more: Headgate refuses the tokens themselves (``headgate.mfa.closed_sessions``)."""

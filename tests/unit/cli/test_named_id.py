@@ -78,6 +78,7 @@ COMMANDS = [
     (("users", "sessions", "{}"), "usr", "/admin/users/{}/sessions"),
     (("users", "sign-out", "{}"), "usr", "/admin/users/{}/sessions"),
     (("users", "unlock", "{}"), "usr", "/admin/users/{}/unlock"),
+    (("users", "reset-factors", "{}"), "usr", "/admin/users/{}/factors"),
     (("traffic", "show", "{}"), "exc", "/admin/traffic/{}"),
     (("audit", "pack", "{}"), "act", "/admin/audit/actions/{}/proof-pack"),
     (("audit", "show", "{}"), "evt", "/admin/audit/{}"),

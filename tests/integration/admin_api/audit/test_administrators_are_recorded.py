@@ -39,6 +39,7 @@ ELSEWHERE = {
     ("DELETE", "/admin/users/{}/sessions/{}"): "identity/test_browser_login.py",
     ("POST", "/admin/keys/{}/take-over"): "identity/test_shut_out.py",
     ("POST", "/admin/users/{}/unlock"): "mfa/test_totp_routes.py",
+    ("DELETE", "/admin/users/{}/factors"): "mfa/test_reset.py",
     ("POST", "/admin/retention/erasures"): "retention/test_routes.py",
     **{("POST", f"/admin/settings/{one}/deliveries/{{}}/redeliver"): "integrations" for one in SETTINGS},
     **{("POST", f"/admin/settings/{one}/test"): "integrations" for one in SETTINGS},
