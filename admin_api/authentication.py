@@ -18,7 +18,7 @@ from admin_api.principal import Principal
 from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.tokens import TokenVerifier, VerifiedToken
 from headgate.agents.authenticate import KeyRing
-from headgate.agents.scopes import KeyKind, scopes_of_roles
+from headgate.agents.scopes import KeyKind, Scope, scopes_of_roles
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ForbiddenError, UnauthorizedError
@@ -131,12 +131,8 @@ class Authenticator:
     async def _by_key(self, key: Secret, access: Access) -> Principal:
         identity = await self._keys.authenticate(key.reveal(), fresh=not access.recorded)
         if identity.kind is KeyKind.AGENT and access.audience is Audience.ADMINISTRATORS:
-            # Its scopes read actions: an administrators' route that asks for these would show it the other agents'.
             AUTHENTICATION_FAILURES.labels("key").inc()
-            raise ForbiddenError(
-                "This route does not accept an agent's key. Send a person's token, or a key of kind admin.",
-                details={"key_kind": identity.kind.value},
-            )
+            raise _agents_key_refused(access.scope, identity.scopes)
         return Principal(
             org_id=identity.org_id, scopes=identity.scopes, user_id=identity.user_id, key=key, identity=identity
         )
@@ -165,3 +161,15 @@ class Authenticator:
             self._seen.clear()
         self._seen[verified.identity] = (user, self._monotonic() + _SEEN_SECONDS)
         return user
+
+
+def _agents_key_refused(scope: Scope | None, held: frozenset[Scope]) -> ForbiddenError:
+    """An agent's scopes read actions: an administrators' route that asks for these would show it the other agents'."""
+    asks = f"needs the scope {scope} and " if scope is not None else ""
+    details = {"key_kind": KeyKind.AGENT.value}
+    if scope is not None and scope not in held:
+        details["missing_scope"] = scope.value
+    return ForbiddenError(
+        f"This route {asks}does not accept an agent's key. Send a person's token, or a key of kind admin.",
+        details=details,
+    )

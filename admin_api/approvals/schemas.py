@@ -29,8 +29,8 @@ type _Digest = Annotated[
 
 
 class _Vote(BaseModel):
-    """``reason`` and ``comment`` are two words for one text. Other members are refused: a misspelled ``params`` would
-    approve the action as it was, not as the reviewer has edited it."""
+    """``reason`` and ``comment`` are two words for one text; of both, the one that the route documents counts. Other
+    members are refused: a misspelled ``params`` would approve the action as it was, not as the reviewer has edited it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -50,11 +50,17 @@ class ApproveRequest(_Vote):
     )
 
 
-class DenyRequest(_Vote):
+class _ReasonedVote(_Vote):
+    @property
+    def said(self) -> str | None:
+        return self.reason or self.comment
+
+
+class DenyRequest(_ReasonedVote):
     """``reason`` (or ``comment``) is required; the agent sees it."""
 
 
-class DecisionRequest(_Vote):
+class DecisionRequest(_ReasonedVote):
     """POST /admin/approvals/{approval_id}/decision; ``reason`` is optional, also to deny."""
 
     decision: VoteDecision

@@ -19,9 +19,13 @@ GUARDED = [
     for route, access in ACCESS.items()
     if access.scope is not None and access.audience is not Audience.PAGES
 ]
-ADMINISTRATORS = [route for route, access in ACCESS.items() if access.audience is Audience.ADMINISTRATORS]
+ADMINISTRATORS = [
+    (*route, access.scope) for route, access in ACCESS.items() if access.audience is Audience.ADMINISTRATORS
+]
 PUBLIC = [path for (method, path), access in ACCESS.items() if (method, access.audience) == ("GET", Audience.PUBLIC)]
 
+
+_AGENTS_SCOPES = (Scope.ACTIONS_READ, Scope.ACTIONS_WRITE)
 
 # Without a public address nobody signs in with a browser.
 _NO_SIGN_IN = dict.fromkeys(
@@ -64,8 +68,7 @@ async def _useless(cluster, api: Api) -> Useless:
         superuser.execute("INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'Robot')", [org_id, agent_id])
         robot_id = new_id(IdPrefix.AGENT)
         superuser.execute("INSERT INTO agents (org_id, agent_id, name) VALUES (%s, %s, 'R2')", [org_id, robot_id])
-        reads = (Scope.ACTIONS_READ, Scope.ACTIONS_WRITE)
-        _, agents_key = await api.key(org_id, *reads, kind=KeyKind.AGENT, agent_id=robot_id)
+        _, agents_key = await api.key(org_id, *_AGENTS_SCOPES, kind=KeyKind.AGENT, agent_id=robot_id)
         record, revoked = await api.key(org_id, Scope.ADMIN)
         superuser.execute("UPDATE api_keys SET revoked_at = now() WHERE key_id = %s", [record.key_id])
         record, expired = await api.key(org_id, Scope.ADMIN)
@@ -121,15 +124,18 @@ async def test_a_guarded_route(
                     assert passed.status_code != 403
 
 
-@pytest.mark.parametrize(("method", "path"), ADMINISTRATORS)
+@pytest.mark.parametrize(("method", "path", "scope"), ADMINISTRATORS)
 async def test_an_administrators_route_takes_no_agents_key(
-    running_api, useless: Useless, method: str, path: str
+    running_api, useless: Useless, method: str, path: str, scope: Scope | None
 ) -> None:
     """Whatever scopes it carries: an overview of all agents asks for actions:read, which every agent's key has."""
     async with running_api.client() as client:
         for headers in ({"Authorization": f"Bearer {useless.agents_key}"}, {"X-Agent-Key": useless.agents_key}):
             answer = await client.request(method, concrete(path), headers=headers)
-            assert (answer.status_code, answer.json()["error"]["details"]) == (403, {"key_kind": "agent"})
+            error = answer.json()["error"]
+            missing = {} if scope in (None, *_AGENTS_SCOPES) else {"missing_scope": scope.value}
+            assert (answer.status_code, error["details"]) == (403, {"key_kind": "agent", **missing})
+            assert scope is None or scope.value in error["message"]
 
 
 @pytest.mark.parametrize("path", PUBLIC)
