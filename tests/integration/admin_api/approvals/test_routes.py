@@ -114,6 +114,8 @@ async def test_the_admin_decision_needs_no_reason(gate) -> None:
     [
         ("approve", {"reason": "go on"}, ("comment", "go on")),
         ("deny", {"comment": "not today"}, ("reason", "not today")),
+        ("approve", {"reason": "other", "comment": "go on"}, ("comment", "go on")),
+        ("deny", {"reason": "not today", "comment": "other"}, ("reason", "not today")),
     ],
 )
 async def test_reason_and_comment_are_one_text(gate, route: str, body: dict, said: tuple[str, str]) -> None:
