@@ -29,8 +29,10 @@ type _Digest = Annotated[
 
 
 class _Vote(BaseModel):
-    """``reason`` and ``comment`` are two words for one text; of both, the one that the route documents counts. Other
-    members are refused: a misspelled ``params`` would approve the action as it was, not as the reviewer has edited it."""
+    """``reason`` and ``comment`` are two words for one text; of both, the one that the route documents counts.
+
+    Other members are refused: a misspelled ``params`` would approve the action as it was, not as the reviewer has
+    edited it."""
 
     model_config = ConfigDict(extra="forbid")
 

@@ -33,11 +33,16 @@ async def replace_codes(
     return void
 
 
-async def delete_codes(connection: Connection, org_id: str, user_id: str) -> int:
-    """How many unused ones that ended. The batch's row is locked first: of two at once, one follows the other."""
+async def lock_codes(connection: Connection, org_id: str, user_id: str) -> None:
+    """The batch's row, until the transaction ends: of two who change the codes at once, one follows the other."""
     await connection.execute(
         "SELECT FROM mfa_recovery_batches WHERE org_id = %s AND user_id = %s FOR UPDATE", [org_id, user_id]
     )
+
+
+async def delete_codes(connection: Connection, org_id: str, user_id: str) -> int:
+    """How many unused ones that ended."""
+    await lock_codes(connection, org_id, user_id)
     cursor = await connection.execute(
         "DELETE FROM mfa_recovery_codes WHERE org_id = %s AND user_id = %s RETURNING used_at", [org_id, user_id]
     )

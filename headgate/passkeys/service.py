@@ -17,6 +17,8 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.mfa.code_store import delete_codes, lock_codes
+from headgate.mfa.events import tell
 from headgate.mfa.factor_store import find_factors
 from headgate.mfa.model import AssuranceLevel, Person
 from headgate.organizations.local_issuer import LOCAL_ISSUER
@@ -135,6 +137,7 @@ class Passkeys:
     async def remove(self, person: Person, passkey_id: str) -> None:
         """Raises ForbiddenError, NotFoundError."""
         async with self._database.transaction(person.org_id) as connection:
+            await lock_codes(connection, person.org_id, person.user_id)  # of two removals, one is the last
             known = await list_passkeys(connection, person.org_id, person.user_id)
             if any(one.passkey_id == passkey_id for one in known):
                 person.require_level(AssuranceLevel.AAL2)
@@ -143,6 +146,16 @@ class Passkeys:
             await self._tell(
                 connection, EventType.PASSKEY_REMOVED, person.actor, passkey_id, person.org_id, person.user_id
             )
+            if len(known) == 1:
+                await self._purge_codes(connection, person)
+
+    async def _purge_codes(self, connection: Connection, person: Person) -> None:
+        """The last passkey is gone: without another factor there is nothing left that recovery codes would recover."""
+        factors = await find_factors(connection, person.org_id, person.user_id)
+        if any(one.is_active for one in factors):
+            return
+        if ended := await delete_codes(connection, person.org_id, person.user_id):
+            await tell(connection, person, EventType.MFA_CODES_PURGED, self._clock(), {"voided": ended})
 
     async def _use(self, passkey: Passkey, challenge: bytes, response: JsonValue) -> User:
         sign_count = self._ceremony.asserted(challenge, passkey, response)

@@ -1,5 +1,6 @@
 """Without a provider: an invited person makes a passkey and signs in with it. What attackers send is refused."""
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -215,6 +216,22 @@ async def test_a_person_adds_and_removes_passkeys_with_what_they_have(api, organ
     browser.cookies.clear()
     assert (await _sign_in(browser, first.get(await _options(browser)))).status_code == 401
     assert (await _sign_in(browser, second.get(await _options(browser)))).status_code == 303
+
+
+async def test_recovery_codes_end_with_the_last_passkey(api, organization, browser, origin, superuser) -> None:
+    first, second = SoftAuthenticator(origin, "localhost"), SoftAuthenticator(origin, "localhost")
+    assert (await _join(browser, await _invite(api, organization.org_id), first)).status_code == 303
+    asked = (await browser.post("/v1/passkeys/options")).json()["public_key"]
+    assert (
+        await browser.post("/account/passkeys", data={"name": "Phone", "response": second.create(asked)})
+    ).is_redirect
+    assert (await browser.post("/v1/mfa/recovery-codes/generate")).status_code == 200
+    known = [one["id"] for one in (await browser.get("/v1/passkeys")).json()["data"]]
+    removed = await asyncio.gather(*(browser.delete(f"/v1/passkeys/{one}") for one in known))
+    assert [one.status_code for one in removed] == [200, 200]
+    assert (await browser.get("/v1/mfa/recovery-codes/status")).json()["unused"] == 0
+    told = superuser.execute("SELECT event_type FROM journal WHERE org_id = %s", [organization.org_id]).fetchall()
+    assert [one for (one,) in told].count("mfa_codes.purged") == 1
 
 
 async def test_one_factor_adds_no_second_passkey_and_removes_none(api, organization, browser, origin) -> None:
