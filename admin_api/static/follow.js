@@ -1,6 +1,7 @@
 // What the streams (stream.js) mean for the parts of a page. data-seconds: the page is fetched at most so often, and not
 // while nobody sees it. Where no part of the main content follows an address, the tab that holds its stream fetches the
-// frame (frame.js). <button data-pause hidden> stops the parts, counts what is new, and is remembered.
+// frame (frame.js). data-agent: only events of this agent count. <button data-pause hidden> stops the parts, counts what
+// is new, and is remembered.
 const PAUSED = "headgate.paused";
 const state = document.querySelector("[data-live-state]");
 const button = document.querySelector("[data-pause]");
@@ -34,6 +35,12 @@ function count(data) {
   show();
 }
 
+// An event that names no agent is about all of them.
+function isOfAnother(agent, data) {
+  const named = agent && JSON.parse(data).agent_id;
+  return Boolean(named) && named !== agent;
+}
+
 document.addEventListener("headgate:stream", ({ detail }) => {
   const part = document.querySelector(`main [data-live="${detail.address}"]`);
   if (detail.isOpen !== undefined) {
@@ -44,6 +51,7 @@ document.addEventListener("headgate:stream", ({ detail }) => {
     if (detail.isHeld) document.dispatchEvent(new Event("headgate:waiting"));
     return;
   }
+  if (isOfAnother(part.dataset.agent, detail.data)) return;
   const seconds = Number(part.dataset.seconds || 0);
   if (paused) count(detail.data);
   else if (seconds && document.hidden) unseen = true;

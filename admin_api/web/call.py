@@ -90,7 +90,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "beside_arguments": beside_arguments(answer.request.mcp),
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
-        "timeline": moments_of(answer.timeline or (), await _names(api, answer.timeline or ())),
+        "timeline": moments_of(answer.timeline or (), await actors_of(api, answer.timeline or ())),
         "is_blocked": blocked,
         "advice": blocked_advice(http)
         if blocked
@@ -114,7 +114,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
     }
 
 
-async def _names(api: Api, steps: Sequence[TimelineStepAnswer]) -> dict[str, str]:
+async def actors_of(api: Api, steps: Sequence[TimelineStepAnswer]) -> dict[str, str]:
     """Of the people and agents of a timeline, by id."""
     actors = [one.actor.id for one in steps if one.actor is not None]
     return await names_of(api, [*actors, *(name for one in steps for name in one.assignees)])

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
+from admin_api.actions.routes import get as get_call
 from admin_api.agents.routes import get as get_agent
 from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
@@ -13,6 +14,8 @@ from admin_api.identifiers import ActionId, ExecutionId
 from admin_api.pages import see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
+from admin_api.web.call import actors_of
+from admin_api.web.call_timeline import Moment, moments_of
 from admin_api.web.form import form_of, no_such_button
 from admin_api.web.page_route import PageRoute
 from admin_api.web.shell import shell_page
@@ -27,6 +30,7 @@ _PLACE: Final = "/activity"
 """The entry of the navigation: executions stand beside the calls."""
 _AT_ONCE: Final = 50
 _WINDOW_SECONDS: Final = 3600
+_ATTEMPT: Final = ("execution.", "response.")
 _VIEWS: Final = {
     "all": "All",
     "queued": "Queued",
@@ -125,10 +129,18 @@ async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
     return await api.call(get_agent, agent_id, api.principal, api.dependencies) if api.may(Scope.ADMIN) else None
 
 
+async def _attempts(api: Api, action_id: str) -> list[Moment]:
+    """Each attempt with how it ended, and the retries that people asked for."""
+    call = await api.call(get_call, action_id, api.request, api.principal, api.dependencies, expand="all")
+    steps = [one for one in call.timeline or () if one.event.startswith(_ATTEMPT)]
+    return moments_of(steps, await actors_of(api, steps))
+
+
 async def _one_page(api: Api, execution_id: str, error: HeadgateError | None = None) -> Response:
     execution = await api.call(get, execution_id, api.principal, api.dependencies)
     context = {
         "execution": execution,
+        "attempts": await _attempts(api, execution.action_id),
         "agent": await _agent(api, execution.agent_id),
         "may_act": api.may(Scope.ADMIN),
         "may_audit": api.may(Scope.AUDIT_READ),

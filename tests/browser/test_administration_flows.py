@@ -93,6 +93,22 @@ def test_an_execution_is_retried(open_window: OpenWindow, world: World, administ
     assert "execution.retried" in types
 
 
+def test_executions_arrive_and_end_by_themselves(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    page = open_window().open("/executions")
+    expect(page.locator("[data-live-state]")).to_be_visible()
+    page.locator("h1").hover()
+    begun = world.submit("get", {"url": "https://arrives.example.com/"}, tool="http")
+    row = page.locator(f'[data-row="{begun["execution"]["id"]}"]')
+    expect(row).to_be_visible()
+    one = open_window(look=PHONE).open(f"/executions/{begun['execution']['id']}")
+    expect(one.locator("main")).to_contain_text("Attempt failed, to be repeated", timeout=30_000)
+    expect(one.locator(".timeline")).to_contain_text("Forwarded, attempt 2", timeout=30_000)
+    expect(row).to_contain_text("Failed", timeout=30_000)
+    expect(one.locator(".timeline")).to_contain_text("has no address", timeout=30_000)
+
+
 def test_deliveries_are_sent_again(open_window: OpenWindow, administrator: Administrator) -> None:
     received: list[str] = []
 

@@ -19,6 +19,27 @@ def test_a_new_agent_s_page_turns_green_with_its_first_call(open_window: OpenWin
     expect(page.locator("#arrival")).to_contain_text("Connected", timeout=20_000)
 
 
+def test_an_agent_s_page_follows_its_calls_and_not_those_of_others(
+    open_window: OpenWindow, world: World, administrator: Administrator
+) -> None:
+    agent = administrator.new_agent("followed")
+    page = open_window().open(f"/agents/{agent['id']}")
+    expect(page.locator("[data-live-state]")).to_be_visible()
+    page.locator("h1").hover()
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url))
+    world.submit("merge_pull_request", {"repo": "acme/of-another"})
+    called = world.submit("merge_pull_request", {"repo": "acme/followed"}, key=agent["api_key"]["key"])
+    expect(page.locator(f'#recent [data-row="{called["id"]}"]')).to_contain_text("Held")
+    expect(page.locator("#arrival")).to_contain_text("Connected")
+    expect(page.locator("#figures")).to_contain_text("github.merge_pull_request 1")
+    page.wait_for_timeout(3_000)
+    fetched.clear()
+    world.submit("merge_pull_request", {"repo": "acme/of-another"})
+    page.wait_for_timeout(3_000)
+    assert not [one for one in fetched if one.endswith(f"/agents/{agent['id']}")]
+
+
 def test_a_stop_is_seen_on_every_page_until_somebody_resumes(
     open_window: OpenWindow, administrator: Administrator
 ) -> None:

@@ -62,6 +62,15 @@ async def test_a_queued_one_is_run_and_a_failed_one_is_tried_again(free, working
     assert (await person.post(path, data={"act": "retry", "reset_attempts": "yes"})).status_code == 303
     async with working():
         assert (await ended(free.as_agent, action_id))["status"] == "completed"
+    steps = re.findall(r"</span><div>(.*?)</div>", (await person.get(path)).text)
+    words = [html.unescape(re.sub(r"<[^>]+>.*", "", one)).strip() for one in steps]
+    assert [one.split(" by ")[0] for one in words] == [
+        "Forwarded",
+        "Failed",
+        "Retry requested",
+        "Forwarded, attempt 2",
+        "Completed",
+    ]
     refused = await person.post(path, data={"act": "retry"})
     assert (refused.status_code, "only a failed execution can be retried" in refused.text) == (400, True)
 

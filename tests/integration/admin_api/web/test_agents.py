@@ -25,7 +25,7 @@ async def test_connect_an_agent_in_a_minute(gate) -> None:
     address = f"/agents/{agent['id']}"
     shown = (await person.get(address)).text
     assert key not in shown  # once
-    assert f'data-poll="{address}"' in shown  # it waits for the first call
+    assert f'data-page="{address}"' in shown  # it waits for the first call
     assert address in (await person.get("/agents?q=img")).text
     async with gate.api.client(X_Agent_Key=key) as as_agent:
         await as_agent.post("/v1/actions", json={"tool": "write", "operation": "line", "params": {}})
@@ -43,7 +43,7 @@ async def test_a_form_that_is_sent_again_makes_no_second_agent(gate) -> None:
 async def test_a_key_is_added_rotated_and_revoked(gate) -> None:
     person = gate.person()
     made = await person.post("/agents/new", data={"name": "billing"})
-    address = re.search(r'data-poll="(/agents/[^"]+)"', made.text)
+    address = re.search(r'data-page="(/agents/[^"]+)"', made.text)
     assert address is not None
     path = address[1]
     keys = f"/admin{path}/keys"
@@ -59,7 +59,7 @@ async def test_a_key_is_added_rotated_and_revoked(gate) -> None:
 async def test_suspend_resume_and_deactivate(gate) -> None:
     person = gate.person()
     made = await person.post("/agents/new", data={"name": "billing"})
-    path = re.findall(r'data-poll="(/agents/[^"]+)"', made.text)[0]
+    path = re.findall(r'data-page="(/agents/[^"]+)"', made.text)[0]
     for act, state in (("suspend", "suspended"), ("resume", "active"), ("deactivate", "deactivated")):
         assert (await person.post(path, data={"act": act, "reason": "test"})).status_code == 303
         assert (await person.get(f"/admin{path}")).json()["status"] == state
