@@ -9,7 +9,8 @@ by nothing that runs beside it, and taken back when the connection is made or ha
 """
 
 import socket
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -60,6 +61,8 @@ class Dial:
     port: int
     own: OwnPlaces
     permitted: bool = False
+    tunnelled_to: tuple[Address | str, ...] = ()
+    """Set where the connection leads through an upstream proxy: what that was asked for, so the peer is the proxy."""
 
     @property
     def org_id(self) -> str | None:
@@ -82,6 +85,15 @@ class Dial:
             self.block(found)
             raise BlockedAddressError("destination blocked by the gate")
         return selected
+
+    def block_name(self) -> None:
+        """The name has no address here, and none that the upstream proxy may be asked for."""
+        self.client.blocked[(self.host, self.port)] = DestinationBlockedError(
+            f"{self.host} has no address on this machine, and is no public name that the upstream proxy may resolve",
+            details={"host": self.host, "port": self.port, "kinds": []},
+        )
+        DESTINATIONS_BLOCKED.labels(kind="none").inc()
+        _log.warning("destination_blocked", host=self.host, port=self.port, kinds=[])
 
     def block(self, addresses: frozenset[Address]) -> None:
         """Remember the refusal, for the answer to the request that wanted to connect."""
@@ -106,6 +118,16 @@ def permitted_dial() -> Server | None:
     """The server that the guard has let this task connect to."""
     dial = _dial.get()
     return dial.server if dial is not None and dial.permitted else None
+
+
+@contextmanager
+def outside_of_dial() -> Iterator[None]:
+    """For a connection that this task makes on the way to its destination: to the operator's proxy."""
+    before = _dial.set(None)
+    try:
+        yield
+    finally:
+        _dial.reset(before)
 
 
 def blocked_error(host: str, port: int, kinds: list[str]) -> DestinationBlockedError:
@@ -164,10 +186,10 @@ class Guard:
         _dial.set(None)
         if dial is None or peer is None:
             raise RuntimeError("connected without a dial")
-        address = ip_address(peer[0].partition("%")[0])
-        if kind_of(address) is not AddressKind.PUBLIC:
-            dial.client.reached.setdefault((dial.host, dial.port), set()).add(address)
-            dial.client.rechecked.pop((dial.host, dial.port), None)
+        for address in dial.tunnelled_to or (ip_address(peer[0].partition("%")[0]),):
+            if not isinstance(address, str) and kind_of(address) is not AddressKind.PUBLIC:
+                dial.client.reached.setdefault((dial.host, dial.port), set()).add(address)
+                dial.client.rechecked.pop((dial.host, dial.port), None)
 
     def server_connect_error(self, data: ServerConnectionHookData) -> None:
         _dial.set(None)

@@ -81,7 +81,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         if valkey is not None:
             stack.push_async_callback(valkey.aclose)
         roots = trusted_roots(settings.upstream_ca_file)
-        client = await stack.enter_async_context(open_operator_client(roots))
+        client = await stack.enter_async_context(open_operator_client(roots, proxy=settings.upstream_proxy))
 
         recorder = Recorder(settings.database_dsn, observe=observe_batch)
         await recorder.open()
@@ -98,7 +98,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         stack.push_async_callback(shadow_calls.close)
         resolver = SystemResolver()
         stack.callback(resolver.close)
-        outgoing = OutgoingClient(roots, resolver)
+        outgoing = OutgoingClient(roots, resolver, settings.upstream_proxy)
         decide_approval = DecideApproval(database, valkey, clock, settings.sign_in_trust)
         keys = KeyRing(database, clock=clock)
         stack.push_async_callback(_touch_last, keys)

@@ -19,6 +19,7 @@ from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 from headgate.mfa.providers.settings import ProviderSettings
 from headgate.monitor.settings import MonitorSettings
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.sessions.model import SessionLimits
@@ -97,6 +98,7 @@ class ApiSettings:
     reuse_port: bool = False
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None
+    upstream_proxy: UpstreamProxy | None = None
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
     classifiers_dir: Path | None = None
     signing_keys: SigningKeySource | None = None

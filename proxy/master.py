@@ -7,6 +7,7 @@ import asyncio
 import gc
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,12 @@ from addons.lift import Lift
 from addons.limits import RequestLimits
 from headgate.kernel.descriptors import most_connections
 from headgate.kernel.errors import UnavailableError
+from headgate.outgoing.resolver import SystemResolver
+from headgate.outgoing.trust import trusted_roots
+from headgate.outgoing.tunnel import Tunnels
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 from proxy.budget import BufferBudget
+from proxy.chaining import chain
 from proxy.client_certificate import GateTlsConfig
 from proxy.dispatch import GateAddonManager, skip_type_checks
 from proxy.fast_headers import use_fast_headers
@@ -50,6 +56,7 @@ class ProxySettings:
     drain_seconds: float = 10.0
     max_connections: int = field(default_factory=most_connections)
     public_api_url: str | None = None
+    upstream_proxy: UpstreamProxy | None = None
 
 
 class GateMaster(Master):
@@ -116,7 +123,17 @@ class Gate:
 
         Raises UnavailableError, ValidationError, OptionsError, SystemExit where it cannot start.
         """
-        install(asyncio.get_running_loop())
+        loop = asyncio.get_running_loop()
+        install(loop)
+        if self._settings.upstream_proxy is None:
+            await self._run(gate_addons, ready)
+            return
+        trust = trusted_roots(self._settings.upstream_roots)
+        with closing(SystemResolver()) as resolve:
+            chain(loop, Tunnels(self._settings.upstream_proxy, trust, resolve))
+            await self._run(gate_addons, ready)
+
+    async def _run(self, gate_addons: Sequence[object], ready: Callable[[Listener], None]) -> None:
         skip_type_checks()
         use_fast_headers()
         bound_answers()

@@ -139,6 +139,7 @@ def _mitmproxy_settings(settings: GateSettings) -> ProxySettings:
         limits=settings.limits,
         drain_seconds=_DRAIN_SECONDS,
         public_api_url=settings.public_api_url,
+        upstream_proxy=settings.upstream_proxy,
     )
 
 

@@ -9,6 +9,7 @@ from addons.limits import RequestLimits
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.secrets import Secret
 from headgate.monitor.settings import MonitorSettings
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.traffic.spool_writer import SPOOL_LIMIT_BYTES
@@ -33,6 +34,7 @@ class GateSettings:
     public_api_url: str
     ca_file: Path | None = None
     upstream_ca_file: Path | None = None
+    upstream_proxy: UpstreamProxy | None = None
     classifiers_dir: Path | None = None
     hold_seconds: float = 50.0
     approval_expires_seconds: int = 86_400

@@ -20,6 +20,7 @@ from headgate.monitor.settings import MonitorSettings
 from headgate.runtime.begin import wait_to_begin
 
 if TYPE_CHECKING:
+    from headgate.outgoing.upstream_proxy import UpstreamProxy
     from headgate.telemetry.export import Telemetry
 
 
@@ -67,6 +68,7 @@ def api() -> None:
         bodies_bytes_max=settings.api_bodies_limit_bytes,
         trusted_proxies=TrustedProxies(settings.trusted_proxies or (), ForwardedHeader(settings.forwarded_header)),
         upstream_ca_file=settings.upstream_ca_file,
+        upstream_proxy=_upstream_proxy(settings),
         monitor=_monitor(settings),
         classifiers_dir=settings.classifiers_dir,
         master_keys_file=settings.master_keys_file,
@@ -114,6 +116,7 @@ def _serve_proxy(settings: Settings) -> None:
         public_api_url=settings.api_url,
         ca_file=settings.ca_file,
         upstream_ca_file=settings.upstream_ca_file,
+        upstream_proxy=_upstream_proxy(settings),
         classifiers_dir=settings.classifiers_dir,
         hold_seconds=settings.hold_seconds,
         approval_expires_seconds=settings.approval_expires_seconds,
@@ -155,6 +158,7 @@ def worker() -> None:
         settings.data_dir,
         master_keys_file=settings.master_keys_file,
         upstream_ca_file=settings.upstream_ca_file,
+        upstream_proxy=_upstream_proxy(settings),
         classifiers_dir=settings.classifiers_dir,
         public_api_url=settings.api_url,
         evidence=evidence_settings(settings),
@@ -229,6 +233,15 @@ def _telemetry(settings: Settings, part: Part) -> "AbstractContextManager[Teleme
 
     version = metadata.version("headgate")
     return closing(Telemetry(TelemetrySettings(settings.otlp_endpoint, settings.otlp_headers, part, version)))
+
+
+def _upstream_proxy(settings: Settings) -> "UpstreamProxy | None":
+    """Raises ValidationError."""
+    from headgate.outgoing.upstream_proxy import upstream_proxy_of  # noqa: PLC0415 - loaded by parts only
+
+    return upstream_proxy_of(
+        settings.upstream_proxy_url, settings.upstream_proxy_direct, settings.upstream_proxy_resolution
+    )
 
 
 def _monitor(settings: Settings) -> MonitorSettings:

@@ -27,6 +27,7 @@ from headgate.configuration.variables import (
     port,
     positive,
     postgres_address,
+    proxy_address,
     redis_address,
     request_quota,
     seconds_up_to,
@@ -153,6 +154,23 @@ class Settings:
     upstream_ca_file: Path | None = variable(
         "HEADGATE_UPSTREAM_CA_FILE", None,
         "A file of certificates (PEM) that upstream servers may chain to, beside the public roots.", existing_file,
+    )  # fmt: skip
+    upstream_proxy_url: Secret | None = variable(
+        "HEADGATE_UPSTREAM_PROXY_URL", None,
+        "The proxy through which forwarded calls leave your network: `http://user:password@host:port`, or `https://…`"
+        " for TLS to the proxy itself (docs/guides/production.md). Unset: calls go directly.", proxy_address,
+        secret=True,
+    )  # fmt: skip
+    upstream_proxy_direct: str | None = variable(
+        "HEADGATE_UPSTREAM_PROXY_DIRECT", None,
+        "Destinations that are reached without that proxy, separated by commas: names, `*.name`, addresses, networks."
+        " Headgate's own API, and addresses of the machine itself, always are.", text,
+    )  # fmt: skip
+    upstream_proxy_resolution: str = variable(
+        "HEADGATE_UPSTREAM_PROXY_RESOLUTION", "local",
+        "Who resolves names. local: Headgate, and it asks the proxy for the address that it has checked. proxy: the"
+        " proxy is asked for the name; an address that Headgate finds is checked, and where it finds none, the proxy"
+        " alone keeps agents from private addresses.", one_of("local", "proxy"),
     )  # fmt: skip
     classifiers_dir: Path | None = variable(
         "HEADGATE_CLASSIFIERS_DIR", None,

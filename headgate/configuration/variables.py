@@ -181,6 +181,20 @@ def http_url(given: str) -> str:
     return given.rstrip("/")
 
 
+def proxy_address(given: str) -> Secret:
+    """Of a proxy, with or without user and password."""
+    parts = urlsplit(given)
+    try:
+        port = parts.port
+    except ValueError:
+        port = 0
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ValueError("give an address of the form http://user:password@host:port, or https://…")
+    if parts.path not in ("", "/") or parts.query or parts.fragment:
+        raise ValueError("a proxy's address ends with its port; in user and password, percent-encode / ? # and @")
+    return Secret(given)
+
+
 def postgres_address(given: str) -> Secret:
     if not given.startswith(("postgresql://", "postgres://")):
         raise ValueError("give an address of the form postgresql://user:password@host:port/database")

@@ -29,6 +29,7 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.public_roots import public_roots
 from headgate.outgoing.httpx_transport import open_operator_client
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 EXPORT_SECONDS: Final = 15.0
 _MAX_ANSWER_BYTES: Final = 64 * 1024
@@ -64,9 +65,9 @@ def outgoing(org_id: str, text: str) -> Outgoing:
     return Outgoing(org_id, parse_checkpoint(parse_note(text)), text)
 
 
-def open_export_client(roots: ssl.SSLContext | None = None) -> httpx.AsyncClient:
+def open_export_client(roots: ssl.SSLContext | None = None, proxy: UpstreamProxy | None = None) -> httpx.AsyncClient:
     """``roots`` None: the public ones."""
-    return open_operator_client(roots or public_roots(), EXPORT_SECONDS)
+    return open_operator_client(roots or public_roots(), EXPORT_SECONDS, proxy)
 
 
 async def send(client: httpx.AsyncClient, target: Target, item: Outgoing) -> Attestation | None:

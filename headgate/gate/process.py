@@ -26,6 +26,7 @@ from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpResult
 from headgate.nlp_policies.shared_requests import SharedRequests
 from headgate.outgoing.trust import trusted_roots
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.marker import Marker
 from headgate.policies.model import Decision
@@ -46,6 +47,8 @@ class DecidingSettings(Protocol):
     def master_keys_file(self) -> Path | None: ...
     @property
     def upstream_ca_file(self) -> Path | None: ...
+    @property
+    def upstream_proxy(self) -> UpstreamProxy | None: ...
     @property
     def classifiers_dir(self) -> Path | None: ...
 
@@ -122,7 +125,7 @@ async def open_deciding(
         rules = FairDecisions(marker(threads.slow))
         stack.callback(rules.close)
         roots = trusted_roots(settings.upstream_ca_file)
-        judges = Judges(await stack.enter_async_context(open_client(roots)))
+        judges = Judges(await stack.enter_async_context(open_client(roots, settings.upstream_proxy)))
         stack.push_async_callback(judges.close)
         classifiers = Classifiers(settings.classifiers_dir)
         stack.push_async_callback(classifiers.close)

@@ -17,6 +17,7 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.model import OutgoingError, OutgoingFailure, OutgoingLimits, OutgoingRequest, OutgoingResponse
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.retry_after import retry_after_seconds
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 _LIMITS: Final = OutgoingLimits(connect_seconds=CONNECT_SECONDS, response_max_bytes=256 * 1024)
 _RETRY_PAUSE_SECONDS: Final = 0.1
@@ -33,10 +34,12 @@ class FormRefusedError(Exception):
 
 
 @asynccontextmanager
-async def open_client(roots: ssl.SSLContext | None = None) -> AsyncIterator[OutgoingClient]:
+async def open_client(
+    roots: ssl.SSLContext | None = None, proxy: UpstreamProxy | None = None
+) -> AsyncIterator[OutgoingClient]:
     """For all judges of a process; ``roots`` None: the public ones."""
     resolver = SystemResolver()
-    client = OutgoingClient(roots or public_roots(), resolver)
+    client = OutgoingClient(roots or public_roots(), resolver, proxy)
     try:
         yield client
     finally:

@@ -207,11 +207,11 @@ def _parse_entry(field: str, entry: object) -> Destination:
     note = entry.get("note", "")
     if not isinstance(note, str) or len(note) > _MAX_NOTE:
         raise _invalid(f"{field}.note", f"a text of at most {_MAX_NOTE} characters is expected")
-    name, network = _parse_host(f"{field}.host", entry.get("host"))
+    name, network = parse_host(f"{field}.host", entry.get("host"))
     return Destination(name, network, _parse_ports(f"{field}.ports", entry.get("ports", [])), private, note)
 
 
-def _parse_host(field: str, host: object) -> tuple[str | None, IPv4Network | IPv6Network | None]:
+def parse_host(field: str, host: object) -> tuple[str | None, IPv4Network | IPv6Network | None]:
     expected = "a name, *.name, an address or a network (10.0.0.0/8) is expected"
     if not isinstance(host, str) or not host or len(host) > 253:
         raise _invalid(field, expected)

@@ -30,6 +30,8 @@ from headgate.outgoing.model import (
 from headgate.outgoing.resolver import Resolver
 from headgate.outgoing.target import Target, parse_target
 from headgate.outgoing.trust import TlsIdentity, with_identity
+from headgate.outgoing.tunnel import Tunnels
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 _METHOD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}")
 _OURS: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"})
@@ -37,11 +39,12 @@ _USER_AGENT: Final = ("User-Agent", "headgate")
 
 
 class OutgoingClient:
-    """``trust`` says whom TLS believes (``trust.trusted_roots``)."""
+    """``trust`` says whom TLS believes (``trust.trusted_roots``); ``proxy``: the operator's own, where there is one."""
 
-    def __init__(self, trust: ssl.SSLContext, resolve: Resolver) -> None:
+    def __init__(self, trust: ssl.SSLContext, resolve: Resolver, proxy: UpstreamProxy | None = None) -> None:
         self._trust = trust
         self._resolve = resolve
+        self._tunnels = None if proxy is None else Tunnels(proxy, trust, resolve)
         self._idle = IdleLines()
 
     def close(self) -> None:
@@ -74,7 +77,8 @@ class OutgoingClient:
                     except (httpcore.NetworkError, httpcore.ProtocolError):
                         if call.status is not None:
                             raise
-                return await self._on(new_line(target, trust, rules, self._resolve), call, destination)
+                line = new_line(target, trust, rules, self._resolve, self._tunnels)
+                return await self._on(line, call, destination)
         except OutgoingError:
             raise
         except TimeoutError as error:

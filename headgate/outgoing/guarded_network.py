@@ -18,8 +18,12 @@ from headgate.organizations.destinations import DestinationRules
 from headgate.outgoing.model import OutgoingError, OutgoingFailure
 from headgate.outgoing.resolver import Resolver
 from headgate.outgoing.tcp_stream import TcpStream, connect_tcp
+from headgate.outgoing.tunnel import TunnelError, Tunnels
+from headgate.outgoing.upstream_proxy import LOOK_UP_SECONDS, may_be_public
 
 _MOST_ATTEMPTS: Final = 4
+_SOME_PUBLIC_ADDRESS: Final = ip_address("8.8.8.8")
+"""In place of the address of a name that only an upstream proxy resolves: what may not be public is not called so."""
 
 
 class WatchedStream(httpcore.AsyncNetworkStream):
@@ -56,9 +60,10 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     """The network of one connection; ``has_written`` says whether any of the request may have arrived, ``address``
     where it leads."""
 
-    def __init__(self, rules: DestinationRules, resolve: Resolver) -> None:
+    def __init__(self, rules: DestinationRules, resolve: Resolver, tunnels: Tunnels | None = None) -> None:
         self._rules = rules
         self._resolve = resolve
+        self._tunnels = tunnels
         self._stream: TcpStream | None = None
         self.address: Address | None = None
         self.has_written = False
@@ -78,8 +83,9 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     ) -> httpcore.AsyncNetworkStream:
         try:
             async with asyncio.timeout(timeout):
-                addresses = await self.permitted(host, port)
-                return await self._connect(addresses, port)
+                if self._tunnels is not None:
+                    return await self._connect_chained(host, port, self._tunnels)
+                return await self._connect(await self.permitted(host, port), port)
         except TimeoutError as error:
             raise OutgoingError(
                 OutgoingFailure.CONNECT_TIMEOUT, f"{host} port {port} took no connection within {timeout:g} s"
@@ -123,6 +129,38 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
                 " organization's allowlist names it with private: true",
             )
         return permitted
+
+    async def _connect_chained(self, host: str, port: int, tunnels: Tunnels) -> WatchedStream:
+        """Through the operator's proxy, unless this destination is reached without it."""
+        proxy = tunnels.proxy
+        try:
+            addresses = await self._looked_up(host, port, LOOK_UP_SECONDS if proxy.resolves_names else None)
+        except OutgoingError as error:
+            if error.failure is not OutgoingFailure.UNRESOLVED or not proxy.resolves_names:
+                raise
+            if not may_be_public(host) or not self._rules.permits(host, _SOME_PUBLIC_ADDRESS, port):
+                raise OutgoingError(
+                    OutgoingFailure.BLOCKED, f"{host} has no address here, and is not called without one"
+                ) from error
+            addresses = []
+        near = addresses if proxy.is_direct_name(host) else [one for one in addresses if proxy.is_direct(one)]
+        if near:
+            return await self._connect(near, port)
+        try:
+            self._stream = await tunnels.open(proxy.targets(host, addresses), port)
+        except TunnelError as error:
+            raise OutgoingError(OutgoingFailure.UNREACHABLE, str(error)) from error
+        self.address = addresses[0] if addresses else None
+        return WatchedStream(self._stream, self)
+
+    async def _looked_up(self, host: str, port: int, seconds: float | None) -> list[Address]:
+        try:
+            async with asyncio.timeout(seconds) as bound:
+                return await self.permitted(host, port)
+        except TimeoutError as error:
+            if not bound.expired():
+                raise
+            raise OutgoingError(OutgoingFailure.UNRESOLVED, f"{host} has no address") from error
 
     async def _connect(self, addresses: list[Address], port: int) -> WatchedStream:
         refused: httpcore.ConnectError | None = None

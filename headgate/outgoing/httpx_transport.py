@@ -18,6 +18,8 @@ from headgate.outgoing.line import Line, new_line
 from headgate.outgoing.model import OutgoingError, OutgoingFailure
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.target import Target
+from headgate.outgoing.tunnel import Tunnels
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 EXCHANGE_SECONDS: Final = 10.0
 ANSWER_BYTES_MAX: Final = 1024 * 1024
@@ -33,11 +35,13 @@ class _OperatorsChoice:
         return True
 
 
-def open_operator_client(trust: ssl.SSLContext, seconds: float = EXCHANGE_SECONDS) -> httpx.AsyncClient:
+def open_operator_client(
+    trust: ssl.SSLContext, seconds: float = EXCHANGE_SECONDS, proxy: UpstreamProxy | None = None
+) -> httpx.AsyncClient:
     """``seconds``: for a whole exchange, where a request says nothing else. No redirect is followed, and no proxy of
-    the environment is asked: the gate does not call through itself."""
+    the environment is asked: the gate does not call through itself. ``proxy``: HEADGATE_UPSTREAM_PROXY_URL."""
     return httpx.AsyncClient(
-        transport=SingleUseTransport(trust),
+        transport=SingleUseTransport(trust, proxy),
         trust_env=False,
         follow_redirects=False,
         timeout=seconds,
@@ -48,18 +52,20 @@ def open_operator_client(trust: ssl.SSLContext, seconds: float = EXCHANGE_SECOND
 class SingleUseTransport(httpx.AsyncBaseTransport):
     """Answers beyond ``ANSWER_BYTES_MAX`` are broken off."""
 
-    def __init__(self, trust: ssl.SSLContext) -> None:
+    def __init__(self, trust: ssl.SSLContext, proxy: UpstreamProxy | None = None) -> None:
         self._trust = trust
         self._resolve = SystemResolver()
+        self._tunnels = None if proxy is None else Tunnels(proxy, trust, self._resolve)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         url, timeouts = request.url, request.extensions.get("timeout", {})
         port = url.port or _DEFAULT_PORTS.get(url.scheme)
         if port is None or not url.host:
             raise httpx.UnsupportedProtocol("the address must begin with https:// or http://", request=request)
+        target = Target(url.scheme, url.raw_host.decode(), port, url.raw_path)
         exchange = _Exchange(
             request,
-            new_line(Target(url.scheme, url.raw_host.decode(), port, url.raw_path), self._trust, _ANY, self._resolve),
+            new_line(target, self._trust, _ANY, self._resolve, self._tunnels),
             asyncio.get_running_loop().time() + (timeouts.get("read") or EXCHANGE_SECONDS),
         )
         return await exchange.begin(timeouts.get("connect"))

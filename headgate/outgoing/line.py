@@ -11,6 +11,7 @@ from headgate.organizations.destinations import DestinationRules
 from headgate.outgoing.guarded_network import GuardedNetwork
 from headgate.outgoing.resolver import Resolver
 from headgate.outgoing.target import Target
+from headgate.outgoing.tunnel import Tunnels
 
 IDLE_SECONDS: Final = 15.0
 IDLE_MAX: Final = 64
@@ -40,9 +41,11 @@ class Line:
         return self.connection.is_idle() and not self.connection.has_expired()
 
 
-def new_line(target: Target, trust: ssl.SSLContext, rules: DestinationRules, resolve: Resolver) -> Line:
+def new_line(
+    target: Target, trust: ssl.SSLContext, rules: DestinationRules, resolve: Resolver, tunnels: Tunnels | None = None
+) -> Line:
     """Nothing is connected yet."""
-    network = GuardedNetwork(rules, resolve)
+    network = GuardedNetwork(rules, resolve, tunnels)
     origin = httpcore.Origin(target.scheme.encode(), target.host.encode(), target.port)
     return Line(httpcore.AsyncHTTPConnection(origin, trust, http2=False, network_backend=network), network)
 

@@ -7,7 +7,7 @@ httpcore's own backends leave such sockets to the garbage collector (encode/http
 import asyncio
 import ssl
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpcore
 
@@ -49,10 +49,20 @@ class _Protocol(asyncio.StreamReaderProtocol):
         return False
 
 
+class _Writer(asyncio.StreamWriter):
+    """asyncio's closes its transport when it is collected, also where another protocol has it by then."""
+
+    is_handed_over = False
+
+    def __del__(self) -> None:
+        if not self.is_handed_over:
+            super().__del__()
+
+
 class TcpStream(httpcore.AsyncNetworkStream):
     """One connection. ``abort`` closes it at once: what was not sent is dropped, the other side is not waited for."""
 
-    def __init__(self, reader: _Reader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: _Reader, writer: _Writer) -> None:
         self._reader = reader
         self._writer = writer
 
@@ -79,6 +89,14 @@ class TcpStream(httpcore.AsyncNetworkStream):
 
     def abort(self) -> None:
         self._writer.transport.abort()
+
+    def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
+        """What arrives from now on is ``protocol``'s; nothing may be unread."""
+        transport = self._writer.transport
+        self._writer.is_handed_over = True
+        transport.set_protocol(protocol)
+        protocol.connection_made(transport)
+        return cast("asyncio.Transport", transport)
 
     async def aclose(self) -> None:
         self.abort()
@@ -113,4 +131,4 @@ async def connect_tcp(address: str, port: int) -> TcpStream:
         transport, _ = await loop.create_connection(lambda: protocol, address, port)
     except OSError as error:
         raise httpcore.ConnectError(str(error)) from error
-    return TcpStream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+    return TcpStream(reader, _Writer(transport, protocol, reader, loop))

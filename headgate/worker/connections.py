@@ -20,7 +20,7 @@ def connection_loops(settings: WorkerSettings, database: Database, clock: Clock,
     """``stack`` closes what they stand on."""
     resolver = SystemResolver()
     stack.callback(resolver.close)
-    client = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver)
+    client = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver, settings.upstream_proxy)
     vault = Vault(settings.master_keys_file or settings.data.master_keys)
     attend = AttendConnections(
         database,

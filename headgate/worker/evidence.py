@@ -1,6 +1,5 @@
 """What signs the record, and hands checkpoints to others."""
 
-import ssl
 from contextlib import AsyncExitStack
 
 from headgate.db.database import Database
@@ -8,18 +7,18 @@ from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.exporter import Exporter
 from headgate.evidence.key_chronicle import KeyChronicle
 from headgate.evidence.senders import open_export_client
-from headgate.evidence.settings import EvidenceSettings
 from headgate.kernel.clock import Clock
+from headgate.outgoing.trust import trusted_roots
 from headgate.worker.loop import Loop
+from headgate.worker.settings import WorkerSettings
 
 
-def evidence_loops(
-    database: Database, evidence: EvidenceSettings | None, clock: Clock, roots: ssl.SSLContext, stack: AsyncExitStack
-) -> list[Loop]:
-    """``evidence`` None: this worker signs nothing. ``stack`` closes what they stand on."""
+def evidence_loops(settings: WorkerSettings, database: Database, clock: Clock, stack: AsyncExitStack) -> list[Loop]:
+    """None without ``settings.evidence``: this worker signs nothing. ``stack`` closes what they stand on."""
+    evidence = settings.evidence
     if evidence is None:
         return []
-    client = open_export_client(roots)
+    client = open_export_client(trusted_roots(settings.upstream_ca_file), settings.upstream_proxy)
     stack.push_async_callback(client.aclose)
     checkpointer = Checkpointer(database, evidence.keys, evidence.memory, evidence.every, evidence.events)
     chronicle = KeyChronicle(database, evidence.keys, clock)

@@ -49,7 +49,7 @@ async def open_executor(
         database=database,
         deciding=deciding,
         uses=uses,
-        client=OutgoingClient(deciding.roots, resolver),
+        client=OutgoingClient(deciding.roots, resolver, settings.upstream_proxy),
         instance=instance,
         clock=clock,
         concurrency_max=settings.execution_concurrency_max,

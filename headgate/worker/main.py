@@ -15,7 +15,6 @@ from headgate.db.valkey import open_valkey
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.tasks import TaskSet
 from headgate.monitor.port import MonitorPort
-from headgate.outgoing.trust import trusted_roots
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
 from headgate.reports.make_report import MakeReport
@@ -82,7 +81,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
             *record_loops(database),
             *reminder_loops(database, valkey, clock),
             *leftover_loops(database, Vault(settings.master_keys_file or settings.data.master_keys), clock),
-            *evidence_loops(database, settings.evidence, clock, trusted_roots(settings.upstream_ca_file), opened),
+            *evidence_loops(settings, database, clock, opened),
             *connection_loops(settings, database, clock, opened),
             *telling.loops(),
             Loop("beat", beat, busy_seconds=HEARTBEAT_SECONDS, idle_seconds=HEARTBEAT_SECONDS),

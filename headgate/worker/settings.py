@@ -8,6 +8,7 @@ from headgate.evidence.settings import EvidenceSettings
 from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 from headgate.monitor.settings import MonitorSettings
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class WorkerSettings:
     data_dir: Path
     master_keys_file: Path | None = None
     upstream_ca_file: Path | None = None
+    upstream_proxy: UpstreamProxy | None = None
     classifiers_dir: Path | None = None
     public_api_url: str = "http://127.0.0.1:8470"
     places: int = 32

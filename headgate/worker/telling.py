@@ -49,9 +49,9 @@ class Telling:
         self._public_api_url = settings.public_api_url
         self._vault = Vault(settings.master_keys_file or settings.data.master_keys)
         self._resolver = SystemResolver()
-        self._client = OutgoingClient(trusted_roots(settings.upstream_ca_file), self._resolver)
-        self._apprise = ApprisePool(settings.upstream_ca_file)
         trust = trusted_roots(settings.upstream_ca_file)
+        self._client = OutgoingClient(trust, self._resolver, settings.upstream_proxy)
+        self._apprise = ApprisePool(settings.upstream_ca_file)
         self._streams = StreamEvents(
             database,
             Senders(self._client, trust, self._resolver, settings.siem_folder),

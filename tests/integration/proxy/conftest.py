@@ -26,6 +26,7 @@ from headgate.agents.scopes import KeyKind
 from headgate.gate.caller import Caller
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import DestinationRules, parse_allowlist
+from headgate.outgoing.upstream_proxy import UpstreamProxy
 from proxy.authority import Authority, make_certificate
 from proxy.master import Gate, ProxySettings
 from proxy.trust import write_upstream_roots
@@ -331,6 +332,7 @@ async def start(
             limits: RequestLimits | None = None,
             api_origin: tuple[str, int] | None = None,
             max_connections: int = 1000,
+            upstream_proxy: UpstreamProxy | None = None,
         ) -> Running:
             return await stack.enter_async_context(
                 _running(
@@ -343,6 +345,7 @@ async def start(
                     limits,
                     api_origin,
                     max_connections,
+                    upstream_proxy,
                 )
             )
 
@@ -360,6 +363,7 @@ async def _running(
     limits: RequestLimits | None,
     api_origin: tuple[str, int] | None,
     max_connections: int,
+    upstream_proxy: UpstreamProxy | None,
 ) -> AsyncIterator[Running]:
     context, root = upstream_tls
     limits = limits or RequestLimits()
@@ -377,6 +381,7 @@ async def _running(
         limits=limits,
         drain_seconds=0.2,
         max_connections=max_connections,
+        upstream_proxy=upstream_proxy,
     )
     gate = Gate(settings)
     ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()

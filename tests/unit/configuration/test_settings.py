@@ -38,6 +38,10 @@ def test_defaults_stand_alone() -> None:
         ("HEADGATE_PUBLIC_API_URL", "gate.example.com", "http:// or https://"),
         ("HEADGATE_PUBLIC_API_URL", "https://u:p@gate.example.com", "without user"),
         ("HEADGATE_REDIS_URL", "localhost:6379", "redis://"),
+        ("HEADGATE_UPSTREAM_PROXY_URL", "proxy.example.com:3128", "http://user:password@host:port"),
+        ("HEADGATE_UPSTREAM_PROXY_URL", "http://u:p/w@proxy.example.com:3128", "http://user:password@host:port"),
+        ("HEADGATE_UPSTREAM_PROXY_URL", "http://proxy.example.com:3128/path", "ends with its port"),
+        ("HEADGATE_UPSTREAM_PROXY_RESOLUTION", "remote", "local, proxy"),
     ],
 )
 def test_an_error_names_variable_value_and_remedy(name: str, text: str, says: str) -> None:

@@ -1,0 +1,88 @@
+"""Forwarded calls through the operator's own proxy: asyncio connects to a destination, and gets a tunnel to it.
+
+Stands in for ``loop.create_connection`` where an upstream proxy is set, beside the guard in ``loop.getaddrinfo``
+(``proxy.resolver``), so that everything above it (TLS, HTTP/2, client certificates, WebSocket) is what it is without
+one. The guard judges before: a literal in ``server_connect``, a name where it is resolved, and the proxy is asked for
+the address that was judged.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+
+import structlog
+
+from addons.guard import BlockedAddressError, Dial, current_dial, outside_of_dial, parse_literal
+from headgate.organizations.addresses import Address
+from headgate.outgoing.tunnel import TunnelError, Tunnels
+from headgate.outgoing.upstream_proxy import LOOK_UP_SECONDS, may_be_public
+
+_log = structlog.get_logger(__name__)
+
+type _Connected = tuple[asyncio.Transport, asyncio.BaseProtocol]
+
+
+class ChainedConnections:
+    """Outside of a dial (database, Valkey) it changes nothing."""
+
+    def __init__(self, connect: Callable[..., Any], tunnels: Tunnels, loop: asyncio.AbstractEventLoop) -> None:
+        self._connect = connect
+        self._tunnels = tunnels
+        self._loop = loop
+
+    # The shapes are asyncio's own, which are wider than can be said more precisely.
+    async def __call__(
+        self, protocol_factory: Callable[[], Any], host: Any = None, port: Any = None, **options: Any
+    ) -> _Connected:
+        dial = current_dial()
+        connected: _Connected
+        if dial is None or self._is_direct(dial):
+            connected = await self._connect(protocol_factory, host, port, **options)
+            return connected
+        addresses = await self._judged(dial)
+        near = next((one for one in addresses if self._tunnels.proxy.is_direct(one)), None)
+        if near is not None:
+            connected = await self._connect(protocol_factory, str(near), port, **options)
+            return connected
+        targets = self._tunnels.proxy.targets(dial.host, addresses)
+        try:
+            with outside_of_dial():
+                stream = await self._tunnels.open(targets, dial.port)
+        except TunnelError as error:
+            _log.warning("upstream_proxy_failed", host=dial.host, port=dial.port, error=str(error))
+            raise
+        dial.tunnelled_to = targets
+        protocol = protocol_factory()
+        return stream.hand_over(protocol), protocol
+
+    def _is_direct(self, dial: Dial) -> bool:
+        literal = parse_literal(dial.host)
+        if literal is None:
+            return (dial.host, dial.port) == dial.own.api_origin or self._tunnels.proxy.is_direct_name(dial.host)
+        return (dial.host, dial.port) == dial.own.api_origin or self._tunnels.proxy.is_direct(literal)
+
+    async def _judged(self, dial: Dial) -> list[Address]:
+        """The permitted addresses of a destination; none where only the proxy can resolve its name."""
+        literal = parse_literal(dial.host)
+        if literal is not None:
+            return [literal]  # judged in server_connect
+        try:
+            async with asyncio.timeout(LOOK_UP_SECONDS if self._tunnels.proxy.resolves_names else None):
+                found = await self._loop.getaddrinfo(dial.host, dial.port, type=socket.SOCK_STREAM)
+        except BlockedAddressError:
+            raise
+        except OSError:  # TimeoutError is one
+            if not self._tunnels.proxy.resolves_names:
+                raise
+            if not may_be_public(dial.host):
+                dial.block_name()
+                raise BlockedAddressError("destination blocked by the gate") from None
+            return []
+        return list(dict.fromkeys(ip_address(str(info[4][0]).partition("%")[0]) for info in found))
+
+
+def chain(loop: asyncio.AbstractEventLoop, tunnels: Tunnels) -> None:
+    """Has ``loop`` connect to destinations through the proxy of ``tunnels``; after ``proxy.resolver.install``."""
+    loop.create_connection = ChainedConnections(loop.create_connection, tunnels, loop)  # type: ignore[method-assign,assignment] # the seam itself
