@@ -4,6 +4,8 @@ It is looked at when it is opened, where a call can still be refused in words: i
 close the connection.
 """
 
+from datetime import datetime
+
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from OpenSSL import SSL
@@ -25,6 +27,11 @@ def show_certificate(context: SSL.Context, credential: CertificateCredential) ->
         context.check_privatekey()
     except (ValueError, TypeError, SSL.Error) as error:
         raise UnavailableError("the connection's certificate cannot be used") from error
+
+
+def valid_until(credential: CertificateCredential) -> datetime:
+    """Of a certificate that is usable. In TLS 1.3 a server refuses an expired one after the request was written."""
+    return x509.load_pem_x509_certificates(credential.certificate.encode())[0].not_valid_after_utc
 
 
 def is_usable(credential: CertificateCredential) -> bool:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from headgate.connections.carried import Carried, carried_of
-from headgate.connections.certificate import is_usable
+from headgate.connections.certificate import is_usable, valid_until
 from headgate.connections.choose import broken
 from headgate.connections.credential import CertificateCredential, read_kept_secrets
 from headgate.connections.model import Connection, ConnectionStatus
@@ -79,11 +79,15 @@ class OpenCredentials:
         if secrets is None:
             raise broken(now_is, "it has no stored secret")
         carried = carried_of(now_is, read_kept_secrets(secrets))
-        if isinstance(carried.credential, CertificateCredential) and not is_usable(carried.credential):
-            raise broken(now_is, "its certificate and its key cannot be used together")
+        until = now + timedelta(seconds=KEPT_SECONDS)
+        if isinstance(carried.credential, CertificateCredential):
+            if not is_usable(carried.credential):
+                raise broken(now_is, "its certificate and its key cannot be used together")
+            if (ends := valid_until(carried.credential)) <= now:
+                raise broken(now_is, f"its certificate expired on {ends.date()}: give it a new one")
+            until = min(until, ends)
         if even_broken:
             return carried
-        until = now + timedelta(seconds=KEPT_SECONDS)
         if now_is.expires_at is not None:
             until = min(until, now_is.expires_at)
         if len(self._kept) >= _MOST_KEPT:

@@ -35,14 +35,14 @@ class Issuer:
         self.root = self._sign("clients", self.root_key.public_key(), None, self.root_key, is_authority=True)
         self.middle = self._sign("middle", self.middle_key.public_key(), self.root, self.root_key, is_authority=True)
 
-    def pair(self, name: str) -> dict[str, Secret]:
+    def pair(self, name: str, *, days: float = 1) -> dict[str, Secret]:
         key = ec.generate_private_key(ec.SECP256R1())
-        leaf = self._sign(name, key.public_key(), self.middle, self.middle_key, is_authority=False)
+        leaf = self._sign(name, key.public_key(), self.middle, self.middle_key, is_authority=False, days=days)
         chain = b"".join(one.public_bytes(serialization.Encoding.PEM) for one in (leaf, self.middle))
         private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, _NO_ENCRYPTION)
         return {"certificate": Secret(chain.decode()), "private_key": Secret(private.decode())}
 
-    def _sign(self, name, public_key, issuer, key, *, is_authority: bool) -> x509.Certificate:
+    def _sign(self, name, public_key, issuer, key, *, is_authority: bool, days: float = 1) -> x509.Certificate:
         now = datetime.now(UTC)
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         return (
@@ -52,7 +52,7 @@ class Issuer:
             .public_key(public_key)
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=1))
+            .not_valid_after(now + timedelta(days=days))
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
             .sign(key, hashes.SHA256())
         )
@@ -84,12 +84,14 @@ class Platform:
 
 
 @asynccontextmanager
-async def _platform(upstream_tls, issuer: Issuer, *, trusted: bool = True) -> AsyncIterator[Platform]:
+async def _platform(
+    upstream_tls, issuer: Issuer, *, trusted: bool = True, required: bool = False
+) -> AsyncIterator[Platform]:
     _, root = upstream_tls
     context = ssl.create_default_context(
         ssl.Purpose.CLIENT_AUTH, cadata=issuer.root.public_bytes(serialization.Encoding.PEM).decode()
     )
-    context.verify_mode = ssl.CERT_OPTIONAL
+    context.verify_mode = ssl.CERT_REQUIRED if required else ssl.CERT_OPTIONAL
     if trusted:
         context.load_cert_chain(root.parent / "leaf.pem")
     else:
@@ -228,6 +230,34 @@ async def test_one_that_cannot_be_used_is_refused_in_words(keeper, platform, iss
             await asyncio.sleep(0.02)
     ((succeeded, why),) = outcomes
     assert succeeded is False and "certificate and its key" in str(why)
+
+
+async def test_a_platform_that_requires_one(keeper, upstream_tls, issuer, answer) -> None:
+    """It serves the agent that may use the connection, on its host, and nobody else."""
+    async with _platform(upstream_tls, issuer, required=True) as strict:
+
+        async def ask(host: str = "127.0.0.1"):
+            head = f"GET / HTTP/1.1\r\nHost: {host}:{strict.port}\r\nConnection: close\r\n\r\n".encode()
+            return answer(await keeper.send(head, host=host, port=strict.port))
+
+        assert (await ask()).status == 502
+        made = await _connect(keeper, strict, issuer.pair("robot"))
+        assert (await ask()).body == b"robot"
+        # localhost is the same place, and not the connection's host.
+        assert (await ask("localhost")).status == 502
+        await _rebind(keeper, made, Binding(agents=frozenset()))
+        assert (await ask()).status == 502
+        assert [name for _, name in strict.asked] == ["robot"]
+
+
+async def test_one_that_has_expired_is_refused_before_anything_is_sent(keeper, platform, issuer, answer) -> None:
+    await _connect(keeper, platform, issuer.pair("robot", days=-0.5))
+    head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{platform.port}\r\nConnection: close\r\n\r\n".encode()
+    got = answer(await keeper.send(head, port=platform.port))
+    error = json.loads(got.body)["error"]
+    assert (got.status, error["code"]) == (503, "CONNECTION_BROKEN")
+    assert "its certificate expired on 2" in error["message"]
+    assert platform.connections == 0
 
 
 async def _rebind(keeper, connection, binding: Binding) -> None:
