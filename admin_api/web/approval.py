@@ -19,6 +19,7 @@ from admin_api.web.unshown import unshown_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.provenance.values import step_of
 from headgate.tools.describe import first_params
 
 _CALLS_BEFORE: Final = 6
@@ -54,6 +55,15 @@ class DiffLine:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """``origin``: where the value was first seen, as recorded. None: it was not looked up, or nobody showed it."""
+
+    name: str
+    value: str
+    origin: JsonValue
+
+
 def asked_params(answer: ApprovalDetailAnswer) -> JsonObject:
     """What an approval covers now: the params of the action, or those of a reviewer's edit."""
     return answer.action.params if answer.edit is None else answer.edit.params
@@ -80,6 +90,8 @@ async def approval_context(
     params = params if isinstance(params, dict) else {}
     http = http if isinstance(http, dict) else None
     fields = params if http is None else body_of(params, http)
+    recorded = request.get("provenance")
+    origins = recorded if isinstance(recorded, dict) else {}
     named = first_params(api.dependencies.catalogue, answer.action.tool, answer.action.operation)
     has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
     why = [] if context is None else context.why
@@ -93,14 +105,19 @@ async def approval_context(
         "is_open": status is ApprovalStatus.PENDING,
         "status": _KIND[status],
         "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,
-        "facts": facts_of(fields, named)[: _FACTS if http is None else _FACTS - 1],
+        "facts": [
+            # Of what a reviewer entered nothing is known.
+            Fact(name, value, None if answer.edit else origin_of(origins, params, fields, name))
+            for name, value in facts_of(fields, named)[: _FACTS if http is None else _FACTS - 1]
+        ],
+        "host_origin": origins.get("http.host"),
         "params": fields,
         "as_json": json.dumps(fields, ensure_ascii=False),
         "http": http,
         "beside_arguments": beside_arguments(request.get("mcp")),
         "unshown": unshown_of(params, http),
         "said": request.get("context"),
-        "origins": request.get("provenance"),
+        "origins": origins,
         "diff": [] if answer.edit is None else diff_of(answer.action.params, answer.edit.params),
         "changes": None if changes is None else diff_of(asked_params(answer), changes.params),
         "has_voted": has_voted,
@@ -160,6 +177,11 @@ def facts_of(params: JsonObject, named: Sequence[str] = ()) -> list[tuple[str, s
     first = [*named, *_FIRST]
     ordered = sorted(short, key=lambda name: first.index(name) if name in first else len(first))
     return [(name, plain[name]) for name in ordered]
+
+
+def origin_of(origins: JsonObject, params: JsonObject, fields: JsonObject, name: str) -> JsonValue:
+    """Of a field that ``facts_of`` named. ``fields``: the params, or their body."""
+    return origins.get(("params.body" if fields is params.get("body") else "params") + step_of(name))
 
 
 def diff_of(before: JsonValue, after: JsonValue) -> list[DiffLine]:

@@ -38,7 +38,7 @@ class CallValues:
         while waiting and position < len(self.texts):
             path, value = waiting.pop()
             if isinstance(value, dict):
-                waiting.extend((path + _step(name), inner) for name, inner in value.items())
+                waiting.extend((path + step_of(name), inner) for name, inner in value.items())
             elif isinstance(value, list):
                 waiting.extend((f"{path}[{at}]", inner) for at, inner in enumerate(value))
             elif _may_be_known(value):
@@ -49,7 +49,7 @@ class CallValues:
 
 
 @lru_cache(maxsize=1024)
-def _step(name: str) -> str:
+def step_of(name: str) -> str:
     """Two members never share a path: in ``{"a.to": …, "a": {"to": …}}`` one could vouch for the other. Bounded, as
     agents choose the names."""
     return f".{name}" if _PLAIN_NAME.fullmatch(name) is not None else f"[{json.dumps(name)}]"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from admin_api.web.approval import DiffLine, body_of, diff_of, facts_of
+from admin_api.web.approval import DiffLine, body_of, diff_of, facts_of, origin_of
 from headgate.kernel.canonical_json import JsonObject
 
 _HEADERS: JsonObject = {"accept": "*/*", "user-agent": "curl"}
@@ -55,6 +55,22 @@ def test_what_the_catalogue_names_comes_first() -> None:
 )
 def test_only_what_the_request_line_says_is_left_out(params: JsonObject, shown: JsonObject) -> None:
     assert body_of(params, _HTTP) == shown
+
+
+@pytest.mark.parametrize(
+    ("params", "name", "path"),
+    [
+        ({"to": "a"}, "to", "params.to"),
+        ({"a.to": "a"}, "a.to", 'params["a.to"]'),
+        (_LINE | {"body": {"to": "a"}}, "to", "params.body.to"),
+        (_LINE | {"body": {"to": "a"}, "to": "b"}, "to", "params.to"),
+    ],
+)
+def test_the_origin_of_a_fact_is_that_of_its_path(params: JsonObject, name: str, path: str) -> None:
+    everywhere: JsonObject = {"params.to": "x", "params.body.to": "x", 'params["a.to"]': "x", "params.a": {"to": "x"}}
+    shown = body_of(params, _HTTP)
+    assert origin_of({**everywhere, path: "this"}, params, shown, name) == "this"
+    assert origin_of({}, params, shown, name) is None
 
 
 def test_a_difference_keeps_what_is_the_same() -> None:
