@@ -63,7 +63,9 @@ def store(instance: Instance, administrator: Administrator, agent: Agent, server
     administrator.allow_destinations(LOOPBACK)
 
 
-def test_policies_read_bucket_key_and_source(store: Any, administrator: Administrator, server: str) -> None:
+def test_policies_read_bucket_key_and_source(
+    store: Any, agent: Agent, administrator: Administrator, server: str
+) -> None:
     for bucket in ("reports", "other"):
         store.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
     boto3.client(  # what an agent may not: beside the gate
@@ -74,7 +76,7 @@ def test_policies_read_bucket_key_and_source(store: Any, administrator: Administ
     assert [one["Key"] for one in store.list_objects_v2(Bucket="reports")["Contents"]] == ["final/ä b.txt"]
     assert store.get_object(Bucket="other", Key="copy")["Body"].read() == b"text"
     url = store.generate_presigned_url("get_object", Params={"Bucket": "other", "Key": "copy"})
-    assert "X-Amz" in url or "Signature" in url
+    assert agent.call("GET", url).text == "text"
     for refused in (
         lambda: store.copy_object(Bucket="other", Key="pay", CopySource={"Bucket": "payroll", "Key": "2026"}),
         lambda: store.delete_object(Bucket="reports", Key="final/ä b.txt"),
@@ -90,4 +92,4 @@ def test_policies_read_bucket_key_and_source(store: Any, administrator: Administ
         ("s3_delete_object", "denied"),
         ("s3_copy_object", "denied"),
     ]
-    assert ("s3_get_object", "completed") in told
+    assert told.count(("s3_get_object", "completed")) == 2

@@ -184,7 +184,8 @@ def test_metrics_and_masked_log_lines_arrive_and_no_secret_does(
     assert _attributes(points[-1])["decision"] in ("allow", "approved", "action_denied")
     with one_more_api(instance, HEADGATE_OTLP_ENDPOINT=collector.url) as api_url:
         # A line with what a client has sent, which has the form of a credential.
-        httpx.get(f"{api_url}/v1/actions", headers={"authorization": f"Bearer {SECRET}"})
+        answer = httpx.get(f"{api_url}/v1/actions/{SECRET}", headers={"x-agent-key": SECRET}, trust_env=False)
+        assert answer.status_code == 401
 
     def lines() -> list[str]:
         resources = [one for export in collector.received() for one in export.get("resourceLogs", [])]
@@ -192,6 +193,7 @@ def test_metrics_and_masked_log_lines_arrive_and_no_secret_does(
         return [str(record["body"]["stringValue"]) for record in records]
 
     wait_for(lambda: any("proxy_ready" in line for line in lines()), "the lines of the proxy")
+    wait_for(lambda: any("/v1/actions/" in line for line in lines()), "the line of the request with a credential")
     assert all(json.loads(line)["event"] for line in lines())
     text = collector.file.read_text()
     assert SECRET not in text

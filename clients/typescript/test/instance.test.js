@@ -1,6 +1,7 @@
 // Against a running instance: HEADGATE_API_URL, HEADGATE_AGENT_KEY and HEADGATE_TOKEN name it.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
 import { Client, ConflictError, ForbiddenError, NotFoundError, operations } from "headgate-client";
 
 const { HEADGATE_API_URL: url, HEADGATE_AGENT_KEY: agentKey, HEADGATE_TOKEN: token } = process.env;
@@ -14,6 +15,7 @@ test("an action waits for a person, who approves it", async () => {
     for await (const one of person.entries(operations.listApprovals({ status: "pending", limit: 2 }))) {
       if (one.action.tool === "typescript") approval = one;
     }
+    if (approval === undefined) await setTimeout(200);
   }
   await person.send(operations.approveApproval(approval.id, { comment: "from a test" }));
   const action = await submitted;
@@ -41,8 +43,11 @@ test("a refusal has its class, its code and its details", async () => {
 
 test("events arrive as lines", async () => {
   const stop = new AbortController();
+  let first;
   for await (const line of person.lines(operations.streamApprovalEvents(), stop.signal)) {
-    if (line.startsWith("event:") || line.startsWith(":") || line.startsWith("retry:")) break;
+    first = line;
+    break;
   }
   stop.abort();
+  assert.match(first, /^(event:|:|retry:|id:)/);
 });
