@@ -75,7 +75,8 @@ class RestoreTarget:
         found: dict[str, tuple[int, str | None]] = {}
         for org_id in self._organizations():
             row = self._in_organization(
-                org_id, "SELECT seq, encode(hash, 'hex') AS hash FROM audit_chain WHERE org_id = %s ORDER BY seq DESC"
+                org_id,
+                "SELECT seq, encode(hash, 'hex') AS hash FROM audit_chain WHERE org_id = %s ORDER BY seq DESC LIMIT 1",
             )
             found[org_id] = (0, None) if row is None else (int(row["seq"]), str(row["hash"]))
         return found
