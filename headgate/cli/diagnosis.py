@@ -18,13 +18,21 @@ from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, find_gate
 from headgate.cli.kill_switch import describe
 from headgate.cli.target import Target, default_runtime_file, find_instance
 from headgate.client import operations
-from headgate.configuration.settings import all_variables, read_settings
+from headgate.configuration.settings import all_variables, file_variable_of, read_settings
+from headgate.configuration.settings_file import SETTINGS_FILE
 from headgate.kernel.errors import HeadgateError
 from headgate.runtime.agent_access import AgentAccess
 from headgate.runtime.runtime_file import RuntimeInformation
 
 _CLIENT_VARIABLES: Final = frozenset(
-    {"HEADGATE_RUNTIME_FILE", "HEADGATE_API_URL", "HEADGATE_TOKEN", "HEADGATE_AGENT_KEY", FINGERPRINTS_VARIABLE}
+    {
+        "HEADGATE_RUNTIME_FILE",
+        "HEADGATE_API_URL",
+        "HEADGATE_TOKEN",
+        "HEADGATE_AGENT_KEY",
+        FINGERPRINTS_VARIABLE,
+        SETTINGS_FILE,
+    }
 )
 _LEAST_FREE_MIB: Final = 1024
 _RENEWAL: Final = timedelta(days=30)
@@ -110,7 +118,8 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding(Verdict.OK, "the settings are readable")
     except HeadgateError as error:
         yield Finding(Verdict.WRONG, error.message)
-    known = {one.name for one in all_variables()} | _CLIENT_VARIABLES
+    rows = all_variables()
+    known = {one for row in rows for one in (row.name, file_variable_of(row)) if one} | _CLIENT_VARIABLES
     for name in sorted(set(environment) - known):
         if name.startswith("HEADGATE_"):
             near = difflib.get_close_matches(name, known, n=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.target import LOCAL_DATA, find_instance
+from headgate.cli.target import LOCAL_DATA, find_instance, named_data_directory
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.runtime.instance_pointer import last_started
@@ -21,7 +21,7 @@ def data_dir_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 
 def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory:
     """By option, environment, runtime file, or where an instance lies by default. Raises UnavailableError."""
-    named = data_dir or (Path(text).expanduser() if (text := os.environ.get("HEADGATE_DATA_DIR")) else None)
+    named = data_dir or named_data_directory()
     if named is None and (runtime_file is not None or os.environ.get("HEADGATE_RUNTIME_FILE")):
         # The layout puts the certificate into a folder of the data directory (configuration.data_directory).
         return DataDirectory(Path(find_instance(runtime_file).ca_cert).parent.parent)
@@ -41,7 +41,7 @@ def find_restore_target(data_dir: Path | None) -> DataDirectory:
 
     Where there is neither, the next start may be that of ``make up`` or of ``headgate up``: the caller says which.
     """
-    named = data_dir or (Path(text).expanduser() if (text := os.environ.get("HEADGATE_DATA_DIR")) else None)
+    named = data_dir or named_data_directory()
     if named is not None:
         return DataDirectory(named.absolute())
     for folder in _default_folders():
@@ -63,8 +63,8 @@ def _default_folders() -> list[Path]:
 
 def find_catalogues(data_dir: Path | None, runtime_file: Path | None) -> Path:
     """Where the instance's own tool catalogues are; where there is no instance yet, where its first start will look."""
-    if data_dir is not None or os.environ.get("HEADGATE_DATA_DIR"):
-        return DataDirectory((data_dir or Path(os.environ["HEADGATE_DATA_DIR"]).expanduser()).absolute()).catalogues
+    if (named := data_dir or named_data_directory()) is not None:
+        return DataDirectory(named.absolute()).catalogues
     try:
         return find_data(None, runtime_file).catalogues
     except UnavailableError:

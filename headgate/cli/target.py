@@ -80,12 +80,21 @@ def find_instance(
 
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
     """The runtime file of an instance that the caller did not name, if one is found."""
-    configured = _path(environment.get("HEADGATE_DATA_DIR"))
+    configured = named_data_directory(environment)
     folders = [configured] if configured else [LOCAL_DATA.absolute(), default_data_directory(environment)]
     files = [DataDirectory(folder).runtime_file for folder in folders]
     if not configured and (last := last_started(environment)) is not None:
         files.append(last)
     return next((file for file in files if file.exists()), None)
+
+
+def named_data_directory(environment: Mapping[str, str] = os.environ) -> Path | None:
+    """By HEADGATE_DATA_DIR, in the environment or in the file of settings. Raises ValidationError (the file)."""
+    if environment.get("HEADGATE_SETTINGS_FILE"):
+        from headgate.configuration.settings import environment_with_file  # noqa: PLC0415 - most commands read none
+
+        environment = environment_with_file(environment)
+    return _path(environment.get("HEADGATE_DATA_DIR"))
 
 
 def _path(text: str | None) -> Path | None:

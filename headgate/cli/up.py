@@ -1,7 +1,6 @@
 """``headgate up``: a whole instance in the foreground."""
 
 import asyncio
-import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ import click
 
 from headgate.cli.command_name import command_name
 from headgate.cli.tables import show_json
-from headgate.configuration.settings import Settings, read_settings
+from headgate.configuration.settings import Settings, environment_with_file, read_settings
 from headgate.kernel.loading import loading
 from headgate.kernel.secrets import Secret
 from headgate.runtime.runtime_file import RuntimeInformation
@@ -66,7 +65,7 @@ def up(
     )
     configure_logs(settings)
     check_report_fonts(settings)
-    if sys.stderr.isatty() and "HEADGATE_LOG_LEVEL" not in os.environ:
+    if sys.stderr.isatty() and "HEADGATE_LOG_LEVEL" not in environment_with_file():
         # On a terminal the parts report warnings only: a line for each request would scroll the text below away.
         settings = replace(settings, log_level="warning")
     target = None if runtime_file is None else runtime_file.absolute()

@@ -7,9 +7,10 @@ from headgate.configuration.settings import all_variables
 _HEAD = """\
 # Settings
 
-Every setting is an environment variable, read once when a process starts. A value that cannot be understood stops
-the process with a message that names the variable. This page is made from `headgate/configuration/settings.py`
-(`python -m headgate.configuration.reference > docs/reference/settings.md`); a test compares the two.
+Every setting is an environment variable, read once when a process starts, or a line in [a file](#a-file-of-settings).
+Values that cannot be understood stop the process with a message that names all of them. This page is made from
+`headgate/configuration/settings.py` (`python -m headgate.configuration.reference > docs/reference/settings.md`); a test
+compares the two.
 
 | variable | default | meaning |
 |---|---|---|
@@ -21,6 +22,25 @@ Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables mar
 A secret may also stand in a file, which the same name with `_FILE` at its end names, as in `HEADGATE_REDIS_URL_FILE`.
 The variable itself takes precedence. Headgate reads the file only if nobody else can (docs/guides/several-machines.md).
 `HEADGATE_SIGNING_KEYS_FILE` is the setting above.
+
+## A file of settings
+
+`HEADGATE_SETTINGS_FILE` names a TOML file. Its keys are the names of the variables, in lower case and without
+`HEADGATE_`:
+
+```toml
+public_api_url = "https://gate.example.com"
+proxy_workers = 4
+rate_limits = true
+trusted_proxies = ["10.0.0.0/8", "fd00::/8"]
+redis_url_file = "/etc/headgate/redis-url"
+```
+
+A variable takes precedence over the file. A message about the file names each wrong line. Headgate reads the file only
+if nobody else can change it; with a secret in it, only if nobody else can read it either. No file is read that the
+variable does not name, whatever lies in the current folder.
+
+## Other variables
 
 The client commands (`headgate approvals`, `headgate policy`, …) read three more: `HEADGATE_RUNTIME_FILE`, the
 runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine. `HEADGATE_TOKEN`

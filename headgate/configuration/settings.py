@@ -6,14 +6,15 @@ compared by a test, so that a setting without documentation fails.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
 
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
+from headgate.configuration.settings_file import SETTINGS_FILE, read_settings_file
 from headgate.configuration.variables import (
     RequestQuota,
     Variable,
@@ -455,19 +456,64 @@ class Settings:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings that the environment says. Raises ValidationError, which names the variable."""
-    values: dict[str, Any] = {}  # the edge: checked field by field, frozen in the next line
+    """The settings that the environment says, and the file that it names. Raises ValidationError, which names each
+    variable that cannot be used."""
+    given, problems = _with_file(environment)
+    values: dict[str, Any] = {}  # the edge: checked field by field, frozen below
     for one in fields(Settings):
-        row: Variable = one.metadata["variable"]
-        given = environment.get(row.name)
-        file_variable = file_variable_of(row)
-        if not given and file_variable is not None and (named := environment.get(file_variable)):
-            given = secret_in_file(file_variable, named)
-        values[one.name] = row.value(given)
+        try:
+            values[one.name] = _value(one.metadata["variable"], given)
+        except ValidationError as error:
+            problems.append(error)
+    _require_none(problems)
     values["data_dir"] = (values["data_dir"] or default_data_directory(environment)).absolute()
     # The cores that this process may use, which a container's limit on CPU sets makes fewer than the machine's.
     values["proxy_workers"] = values["proxy_workers"] or len(os.sched_getaffinity(0))
     return Settings(**values)
+
+
+def environment_with_file(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The environment, and what the file of settings says beside it, for other processes and single variables. Raises
+    ValidationError."""
+    given, problems = _with_file(environment)
+    _require_none(problems)
+    return {name: value for name, value in given.items() if name != SETTINGS_FILE}
+
+
+def _with_file(environment: Mapping[str, str]) -> tuple[dict[str, str], list[ValidationError]]:
+    if not (named := environment.get(SETTINGS_FILE)):
+        return dict(environment), []
+    rows = {name: row for row in all_variables() for name in _names_of(row)}
+    known = {name: row if name == row.name else replace(row, parse=path, is_secret=False) for name, row in rows.items()}
+    in_file, problems = read_settings_file(path(named), known)
+    beside = {
+        name: text for name, text in in_file.items() if not any(environment.get(one) for one in _names_of(rows[name]))
+    }
+    return {**environment, **beside}, problems
+
+
+def _value(row: Variable, given: Mapping[str, str]) -> object:
+    """Raises ValidationError."""
+    text = given.get(row.name)
+    file_variable = file_variable_of(row)
+    if not text and file_variable is not None and (named := given.get(file_variable)):
+        text = secret_in_file(file_variable, named)
+    return row.value(text)
+
+
+def _names_of(row: Variable) -> list[str]:
+    """Of the setting, and of the file that it may stand in."""
+    return [one for one in (row.name, file_variable_of(row)) if one is not None]
+
+
+def _require_none(problems: Sequence[ValidationError]) -> None:
+    if len(problems) == 1:
+        raise problems[0]
+    if problems:
+        raise ValidationError(
+            f"{len(problems)} settings cannot be used:\n" + "\n".join(f"  {one.message}" for one in problems),
+            details={"variables": [one.details["variable"] for one in problems if one.details]},
+        )
 
 
 def all_variables() -> tuple[Variable, ...]:

@@ -32,8 +32,9 @@ class Variable:
     parse: Callable[[str], object]
     is_secret: bool = False
 
-    def value(self, text: str | None) -> object:
-        """The value of this text, or of the default; None where neither is there. Raises ValidationError."""
+    def value(self, text: str | None, place: str | None = None) -> object:
+        """The value of this text, or of the default; None where neither is there. ``place``: where the text stands,
+        if not in the environment. Raises ValidationError."""
         given = text if text else self.default
         if given is None:
             return None
@@ -42,7 +43,7 @@ class Variable:
         except ValueError as error:
             shown = "(its value is secret)" if self.is_secret else f'"{given[:200]}"'
             raise ValidationError(
-                f"the environment variable {self.name} is {shown}: {error}",
+                f"{place or f'the environment variable {self.name}'} is {shown}: {error}",
                 details={"variable": self.name, "reason": str(error)},
             ) from error
 

@@ -1,7 +1,6 @@
 """Headgate's own parts as child processes: API, worker, proxies; each with its own login and no other."""
 
 import asyncio
-import os
 import sys
 from collections.abc import Mapping
 from functools import partial
@@ -11,7 +10,7 @@ from prometheus_client.multiprocess import mark_process_dead
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Part as Login
-from headgate.configuration.settings import Settings
+from headgate.configuration.settings import Settings, environment_with_file
 from headgate.policies.marker import note_death
 from headgate.runtime.listening import listens_on
 from headgate.runtime.server_process import Program, RunningProgram
@@ -71,7 +70,7 @@ def _program(name: str, login: Login, settings: Settings, servers: Servers) -> P
         name=name,
         # -P: no module of the current folder takes the place of ours.
         command=(sys.executable, "-P", "-m", "headgate.cli.main", name),
-        environment=child_environment(os.environ, login, settings, servers),
+        environment=child_environment(environment_with_file(), login, settings, servers),
         stop_seconds=_STOP_SECONDS,
     )
 

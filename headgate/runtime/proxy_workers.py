@@ -1,11 +1,10 @@
 """``headgate proxy`` by itself: as many processes on one port as the settings say, kept running until it is stopped."""
 
 import asyncio
-import os
 import signal
 import sys
 
-from headgate.configuration.settings import Settings
+from headgate.configuration.settings import Settings, environment_with_file
 from headgate.runtime.parts import absolute_paths, kept_proxy
 from headgate.runtime.server_process import Program
 from headgate.runtime.supervisor import Supervisor, together
@@ -26,7 +25,7 @@ async def run_proxy_workers(settings: Settings) -> None:
             name="proxy",
             command=(sys.executable, "-P", "-m", "headgate.cli.main", "proxy"),
             environment={
-                **os.environ,
+                **environment_with_file(),
                 **absolute_paths(settings),
                 "HEADGATE_PROXY_PORT": str(port),
                 "HEADGATE_PROXY_WORKERS": "1",

@@ -29,9 +29,7 @@ class Instance:
         # Without bytecode every start of a part would compile all that it imports.
         inherited = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
         self._environment = {name: value for name, value in inherited.items() if not name.startswith("HEADGATE_")} | {
-            "HEADGATE_UPSTREAM_CA_FILE": str(upstream_roots),
-            "HEADGATE_HOLD_SECONDS": str(HOLD_SECONDS),
-            "HEADGATE_RATE_LIMITS": "off",
+            "HEADGATE_SETTINGS_FILE": str(_settings_file(folder, upstream_roots)),
             **settings,
         }
         command = [sys.executable, "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
@@ -127,6 +125,15 @@ class Instance:
             self._process.kill()
             self._process.wait()
             raise
+
+
+def _settings_file(folder: Path, upstream_roots: Path) -> Path:
+    file = folder / "headgate.toml"
+    file.write_text(
+        f"hold_seconds = {HOLD_SECONDS}\nrate_limits = false\nupstream_ca_file = {json.dumps(str(upstream_roots))}\n"
+    )
+    file.chmod(0o600)
+    return file
 
 
 @contextmanager
