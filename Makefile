@@ -75,7 +75,7 @@ imports: build
 
 tests: build tests/model_server/node_modules/.package-lock.json tests/identity_provider/node_modules/.package-lock.json \
 		tests/parsers/node_modules/.package-lock.json tests/coding_agents/node_modules/.package-lock.json web/node_modules/.package-lock.json tests/browser/node_modules/.package-lock.json \
-		clients/typescript/node_modules/.package-lock.json
+		clients/typescript/node_modules/.package-lock.json tests/agent_frameworks/node_modules/.package-lock.json .frameworks/.installed
 	@echo "== tests"
 	@$(if $(TESTS),$(BIN)/pytest $(TESTS),$(BIN)/pytest -n $(JOBS) --dist loadfile --no-loadscope-reorder || { \
 		[ $$? = 1 ] || exit 1; \
@@ -152,12 +152,12 @@ wheels: build .venv/.stamps/cross-compiler
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-site requirements-wheels; do \
+	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-frameworks requirements-site requirements-wheels; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
 clean:
-	rm -rf .venv .uv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .uv .frameworks .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # --- steps, each done again only when what it was made from has changed ------------------------------------------
 
@@ -193,6 +193,19 @@ tests/coding_agents/node_modules/.package-lock.json: tests/coding_agents/package
 	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
 	@echo "== coding agents of the tests"
 	@npm --prefix tests/coding_agents ci --silent --no-audit --no-fund
+	@touch $@
+
+# Agent frameworks as people install them, likewise: those of Python in an environment of their own.
+.frameworks/.installed: requirements-frameworks.lock | $(UV)
+	@echo "== agent frameworks of the tests"
+	@$(UV) venv --quiet --clear --python $(PYTHON) .frameworks
+	@$(UV) pip install --quiet --python .frameworks/bin/python --require-hashes -r $<
+	@touch $@
+
+tests/agent_frameworks/node_modules/.package-lock.json: tests/agent_frameworks/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
+	@echo "== agent frameworks of the tests, for Node.js"
+	@npm --prefix tests/agent_frameworks ci --silent --no-audit --no-fund
 	@touch $@
 
 # The stand-in for language-model providers that tests of judges talk to.

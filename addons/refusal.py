@@ -104,6 +104,9 @@ def _response(error: HeadgateError, status: int, reason: str, body: bytes, reque
     ]
     if error.retry_after_seconds is not None:
         fields.append((b"retry-after", str(error.retry_after_seconds).encode()))
+    if error.code is ErrorCode.APPROVAL_PENDING:
+        # SDKs of model providers (OpenAI, Anthropic) repeat a 403 only where this header asks them to.
+        fields.append((b"x-should-retry", b"true"))
     if status == 407:
         fields.append(_PROXY_AUTHENTICATE)
     seconds = system_clock().timestamp()

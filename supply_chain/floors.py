@@ -19,6 +19,7 @@ PYTHON_LOCKS: Final = (
     "requirements-opentelemetry.lock",
     "requirements-reports.lock",
     "requirements-dev.lock",
+    "requirements-frameworks.lock",
     "requirements-site.lock",
     "requirements-wheels.lock",
 )

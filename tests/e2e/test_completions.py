@@ -4,6 +4,7 @@ import asyncio
 import re
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,19 @@ import pytest
 from headgate.demo.completions import COMPLETIONS, Completion
 from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.instance import Instance
+from tests.e2e.waiting import wait_for
 from tests.integration.judges.model_server import ModelServer, run_model_server
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "model-providers.md").read_text("utf-8")
 ANSWER = "Hello from a model that stands in for others."
 USER = {"role": "user", "content": "Say hello."}
 CHAT = {"model": "m", "messages": [USER]}
+HELD = """package e2e.held_completions
+
+require_approval contains "a reviewer decides" if input.llm
+
+approval := {"hold_seconds": 0}
+"""
 TOOLS = """package e2e.tools
 
 deny contains message if {
@@ -61,6 +69,28 @@ def test_a_completion_that_lets_the_provider_act_waits(agent: Agent, provider: M
     error = error_of(refused)
     assert error["code"] == "APPROVAL_PENDING"
     assert "web_search_options" in error["message"]
+
+
+def test_an_sdk_repeats_a_held_completion_by_itself(
+    instance: Instance, administrator: Administrator, provider: ModelServer
+) -> None:
+    """A refusal's ``x-should-retry`` and ``Retry-After``: 10 seconds, for both SDKs at once."""
+    with administrator.policy(HELD, priority=400) as policy, ThreadPoolExecutor(2) as pool:
+
+        def held() -> list[str]:
+            waiting = administrator.get("/v1/approvals", status="pending", limit=100)["data"]
+            return [one["id"] for one in waiting if one["decision"]["policy_id"] == policy["id"]]
+
+        running = []
+        for completion in COMPLETIONS:
+            variables = [f"{name}={value}" for name, value in completion.environment(provider.url).items()]
+            words = ["--", "env", *variables, sys.executable, "-m", completion.module]
+            running.append(pool.submit(instance.try_command, "run", *words))
+        wait_for(lambda: len(held()) == len(COMPLETIONS), "both completions are held")
+        for approval_id in held():
+            assert administrator.approve(approval_id).status_code == 200
+        done = [one.result(90) for one in running]
+    assert [(one.returncode, one.stdout) for one in done] == [(0, f"{ANSWER}\n")] * 2, done
 
 
 def test_a_policy_reads_the_model_the_tools_and_their_results(

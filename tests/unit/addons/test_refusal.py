@@ -28,6 +28,7 @@ def test_the_nested_shape_of_the_specification() -> None:
     assert response.status_code == 403
     assert response.reason == "Held for approval apr_1"
     assert response.headers["retry-after"] == "10"
+    assert response.headers["x-should-retry"] == "true"
     assert response.headers["cache-control"] == "no-store"
     assert response.headers["x-request-id"] == "r1"
     body = response.raw_content
@@ -83,7 +84,8 @@ def test_hostile_text_stays_in_its_place() -> None:
 
 
 def test_retry_after_only_where_it_is_known() -> None:
-    assert "retry-after" not in refusal_response(DestinationBlockedError("m"), request_id="", now=NOW).headers
+    blocked = refusal_response(DestinationBlockedError("m"), request_id="", now=NOW)
+    assert {"retry-after", "x-should-retry"}.isdisjoint(blocked.headers)
     limited = RateLimitedError("m", retry_after_seconds=3)
     assert refusal_response(limited, request_id="", now=NOW).headers["retry-after"] == "3"
 
