@@ -73,8 +73,8 @@ def test_a_recipient_from_a_page_is_held_and_one_that_nobody_showed_is_not(
     assert (origin["source"], origin["action_id"], origin["trusted"]) == ("response", shown["id"], False)
     assert address not in str(origin)
     page = administrator.api.get(f"/inbox/{pending['id']}", headers={"accept": "text/html"}).text
-    beside = f'<dd class="mid">{address}</dd><dd class="origin"><span class="untrusted">Response of'
-    assert f'{beside} <a href="/calls/{shown["id"]}">127.0.0.1</a>: not trusted</span></dd>' in page
+    beside = f'<dd class="mid">{address}</dd><dd class="origin"><span class="untrusted">First seen: Response of'
+    assert f'{beside} <a href="/calls/{shown["id"]}">127.0.0.1</a>, not trusted</span></dd>' in page
 
 
 @pytest.mark.parametrize("coding", ["gzip", "identity"])
