@@ -25,14 +25,25 @@ _READ_MAX: Final = 4096
 
 def refused_call(data: RequestData, error: HeadgateError) -> RefusedCall:
     method = _text(data.method[:_METHOD_MAX])
+    if data.method == b"CONNECT":
+        return _named(method, data.host, data.port, None, [], error.message)
     path, _, query = data.path[:_READ_MAX].partition(b"?")
     names = [_text(name) for name, is_pair, _ in (one.partition(b"=") for one in query.split(b"&")) if is_pair]
     kept: list[JsonValue] = list(dict.fromkeys(names[: 4 * _NAMES_MAX]))
+    return _named(method, data.host, data.port, _text(path.partition(b"#")[0]), kept, error.message)
+
+
+def refused_tunnel(host: str, port: int, reason: str) -> RefusedCall:
+    """A tunnel that was opened, and in which there was no request."""
+    return _named("CONNECT", host, port, None, [], reason)
+
+
+def _named(method: str, host: str, port: int, path: str | None, query: list[JsonValue], reason: str) -> RefusedCall:
     value: JsonObject = {
-        "host": _text(data.host[:_READ_MAX].encode("utf-8", "backslashreplace")),
-        "path": _text(path.partition(b"#")[0]),
-        "query": kept,
-        "reason": _text(error.message.encode("utf-8", "backslashreplace")),
+        "host": _text(host[:_READ_MAX].encode("utf-8", "backslashreplace")),
+        "path": path or "",
+        "query": query,
+        "reason": _text(reason.encode("utf-8", "backslashreplace")),
     }
     masked = parse_strict(mask(canonical_bytes(value)))
     if not isinstance(masked, dict):
@@ -41,8 +52,8 @@ def refused_call(data: RequestData, error: HeadgateError) -> RefusedCall:
     return RefusedCall(
         method,
         str(masked["host"])[:_HOST_MAX],
-        data.port,
-        None if data.method == b"CONNECT" else str(masked["path"])[:_PATH_MAX],
+        port,
+        None if path is None else str(masked["path"])[:_PATH_MAX],
         tuple(str(name)[:_NAME_MAX] for name in shown[:_NAMES_MAX]),
         str(masked["reason"])[:_REASON_MAX],
     )

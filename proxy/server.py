@@ -33,6 +33,7 @@ from addons.metrics import (
     observe_decision,
 )
 from addons.order import in_order
+from addons.refused_certificate import RefusedCertificates
 from addons.streaming import Streaming
 from addons.tally import FLUSH_SECONDS
 from headgate.agent_sessions.memory import STREAM, SessionMemory
@@ -264,7 +265,13 @@ async def _build(
             pins=ToolPins(database, clock),
             public_api_url=settings.public_api_url,
         ),
-        others=[*after, Credentials(OpenCredentials(database, vault, clock), uses, clock), Measure(refusals), capture],
+        others=[
+            *after,
+            Credentials(OpenCredentials(database, vault, clock), uses, clock),
+            Measure(refusals),
+            RefusedCertificates(refusals),
+            capture,
+        ],
     )
 
     async def is_ready() -> bool:

@@ -21,6 +21,9 @@ from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
 
+CERTIFICATE_REFUSED: Final = "CERTIFICATE_REFUSED"
+"""Among the codes of errors: here it was the client that refused, and the gate has answered nothing."""
+
 _PERIOD_SECONDS: Final = 60.0
 _MOST_CAUSES: Final = 10_000
 CALLS_MAX: Final = 20

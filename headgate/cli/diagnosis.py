@@ -37,6 +37,12 @@ _CLIENT_VARIABLES: Final = frozenset(
 _LEAST_FREE_MIB: Final = 1024
 _RENEWAL: Final = timedelta(days=30)
 _TIMEOUT_SECONDS: Final = 3.0
+CERTIFICATE_REFUSED: Final = "CERTIFICATE_REFUSED"
+"""As ``headgate.audit.count_refusals``, which imports a database."""
+
+_LATELY: Final = timedelta(days=1)
+_EVENTS: Final = 100
+_MOST_SAID: Final = 5
 
 
 class Verdict(StrEnum):
@@ -94,6 +100,7 @@ def _check_instance(instance: RuntimeInformation, runtime_file: Path) -> Iterato
     yield check_api(instance)
     yield from check_stops(instance)
     yield from check_warnings(instance)
+    yield from check_refused_certificates(instance, datetime.now(UTC))
     yield check_disk(Path(instance.ca_cert))
     yield Finding(
         Verdict.NOTE,
@@ -171,6 +178,33 @@ def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
         return
     for warning in answer.get("warnings") or []:
         yield Finding(Verdict.NOTE, warning)
+
+
+def check_refused_certificates(instance: RuntimeInformation, now: datetime) -> Iterator[Finding]:
+    """Which agents' clients have refused Headgate's certificate lately, and for which hosts: they call nothing there,
+    and their programs report an error of TLS that names no gate."""
+    client = ApiClient(Target(instance.api_url, instance.admin_token))
+    begin = (now - _LATELY).isoformat()
+    try:
+        events = client.send(
+            operations.list_audit_events, event_type="request.refused", start_date=begin, limit=_EVENTS
+        )["data"]
+    except HeadgateError:
+        return
+    said: dict[str, None] = {}
+    for event in events:
+        calls = event["data"].get("calls")
+        if event["data"].get("code") != CERTIFICATE_REFUSED or not isinstance(calls, list):
+            continue
+        actor = event["actor"]
+        agent = event["agent_id"] if actor is None else actor["name"] or actor["id"]
+        for call in calls:
+            if isinstance(call, dict):
+                said[f"{agent}: {call.get('host')} port {call.get('port')}: {call.get('reason')}"] = None
+    for text in list(said)[:_MOST_SAID]:
+        yield Finding(Verdict.NOTE, f"{text} (docs/guides/clients.md#clients-that-refuse-the-certificate)")
+    if len(said) > _MOST_SAID:
+        yield Finding(Verdict.NOTE, f"{len(said) - _MOST_SAID} more: headgate audit list --type request.refused")
 
 
 def check_proxy(proxy_url: str) -> Finding:

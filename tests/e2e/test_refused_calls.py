@@ -1,5 +1,6 @@
 """A call that was refused before it was an action is named in the record, with where it was for."""
 
+import subprocess
 from contextlib import closing
 
 from tests.e2e.clients import Administrator, Agent, error_of
@@ -38,3 +39,22 @@ def test_the_record_says_where_a_refused_call_was_for(
     shown = instance.try_subcommand("audit", "list", "--type", "request.refused", "--agent", created["id"]).stdout
     assert "GET 10.1.2.3/latest/" in shown
     assert "and 2 more" in shown
+
+
+def test_a_client_that_refuses_the_certificate_is_named(
+    instance: Instance, administrator: Administrator, upstream: Upstream
+) -> None:
+    created = administrator.new_agent("distrustful")
+    key = created["api_key"]["key"]
+    with one_more_proxy(instance) as proxy:
+        command = ["curl", "-sS", "-x", proxy.replace("://", f"://agent:{key}@"), f"{upstream.url}/refused"]
+        done = subprocess.run(command, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
+        assert done.returncode == 60, done.stderr
+    assert upstream.of("/refused") == []
+    (event,) = administrator.get("/admin/audit", event_type="request.refused", agent=created["id"])["data"]
+    assert (event["data"]["code"], event["data"]["count"]) == ("CERTIFICATE_REFUSED", 1)
+    (call,) = event["data"]["calls"]
+    assert (call["method"], call["host"], call["port"]) == ("CONNECT", "127.0.0.1", upstream.port)
+    said = instance.try_command("doctor").stdout
+    assert f"distrustful: 127.0.0.1 port {upstream.port}: client does not accept Headgate's certificate" in said
+    assert "probably does not trust Headgate's authority" in said

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from headgate.audit import count_refusals
 from headgate.cli.diagnosis import (
+    CERTIFICATE_REFUSED,
     Verdict,
     check_api,
     check_certificate,
     check_parts,
     check_proxy,
+    check_refused_certificates,
     check_shell,
     check_variables,
     check_warnings,
@@ -129,6 +132,31 @@ def test_this_shell_is_told_a_command_that_can_be_typed(tmp_path: Path, monkeypa
     command.touch()
     monkeypatch.setattr("sys.argv", [str(command), "doctor"])
     assert f'eval "$({command} env)"' in check_shell(INSTANCE.proxy_url, {}).text
+
+
+def test_clients_that_refuse_the_certificate() -> None:
+    assert CERTIFICATE_REFUSED == count_refusals.CERTIFICATE_REFUSED
+    reason = "client does not accept Headgate's certificate (the alert unknown ca): …"
+
+    def event(code: str, *hosts: str) -> dict[str, object]:
+        calls = [{"method": "CONNECT", "host": host, "port": 443, "reason": reason} for host in hosts]
+        return {
+            "data": {"code": code, "count": 1, "calls": calls},
+            "actor": {"id": "agt_1", "name": "Robot"},
+            "agent_id": "agt_1",
+        }
+
+    events = [event("CERTIFICATE_REFUSED", "api.example.com"), event("RATE_LIMITED", "other.example.com")]
+    erased = {"data": {}, "actor": None, "agent_id": "agt_2"}
+    with answering(200, {"data": [*events, *events, erased], "pagination": {}}) as url:
+        [finding] = check_refused_certificates(replace(INSTANCE, api_url=url), datetime.now(UTC))
+    assert finding.verdict is Verdict.NOTE
+    assert finding.text.startswith(f"Robot: api.example.com port 443: {reason} (docs/guides/clients.md#")
+    many = event("CERTIFICATE_REFUSED", *(f"{number}.example.com" for number in range(7)))
+    with answering(200, {"data": [many], "pagination": {}}) as url:
+        *_, last = check_refused_certificates(replace(INSTANCE, api_url=url), datetime.now(UTC))
+    assert last.text == "2 more: headgate audit list --type request.refused"
+    assert list(check_refused_certificates(replace(INSTANCE, api_url=_closed_port()), datetime.now(UTC))) == []
 
 
 def test_what_the_api_has_noticed_is_a_note() -> None:
