@@ -1,9 +1,11 @@
 """The guide's programs, with agent frameworks as people install them: what their tools send waits for a person."""
 
 import asyncio
+import gc
 import json
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 from tests.e2e.clients import Administrator
 from tests.e2e.instance import Instance
 from tests.e2e.tls_front import tls_front
+from tests.e2e.tool_server import serving
 from tests.e2e.upstream import Upstream
 from tests.e2e.waiting import wait_for
 from tests.integration.judges.model_server import ModelServer, run_model_server
@@ -21,6 +24,7 @@ from tests.integration.judges.model_server import ModelServer, run_model_server
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "guides" / "agent-frameworks.md").read_text("utf-8")
 PROGRAMS: dict[str, str] = dict(re.findall(r"`(\w+\.\w+)`:\n\n```\w+\n(.*?)```", GUIDE, re.DOTALL))
+OF_MCP = "mcp_agent.py"
 BY_HAND = {"crew_agent.py"}
 PACKAGES = ROOT / "tests" / "agent_frameworks" / "node_modules"
 INTERPRETERS = {".py": ROOT / ".frameworks" / "bin" / "python", ".mjs": PACKAGES / ".bin" / "node"}
@@ -35,7 +39,14 @@ require_approval contains "a payment" if {
 
 approval := {"hold_seconds": 90}
 """
-type Start = Callable[[str], "Future[subprocess.CompletedProcess[str]]"]
+SAVING = """package e2e.saving
+
+require_approval contains "a reviewer decides" if input.mcp.name == "save_file"
+
+approval := {"hold_seconds": 90}
+"""
+MCP_PATIENCE_SECONDS = 5  # of the OpenAI Agents SDK, by default
+type Start = Callable[..., "Future[subprocess.CompletedProcess[str]]"]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +67,7 @@ def start(
     (tmp_path / "node_modules").symlink_to(PACKAGES)
     with ThreadPoolExecutor(1) as pool, tls_front(provider.url, certificates[1]) as models:
 
-        def run(name: str) -> "Future[subprocess.CompletedProcess[str]]":
+        def run(name: str, **more: str) -> "Future[subprocess.CompletedProcess[str]]":
             program = tmp_path / name
             program.write_text(PROGRAMS[name])
             interpreter = INTERPRETERS[program.suffix]
@@ -67,8 +78,9 @@ def start(
                 "OPENAI_AGENTS_DISABLE_TRACING": "1",
                 "BILLING_URL": f"{upstream.url}/frameworks/{program.stem}",
                 "HOME": str(tmp_path),
+                **more,
             }
-            words = ["env", *(f"{name}={value}" for name, value in variables.items())]
+            words = ["env", *(f"{variable}={value}" for variable, value in variables.items())]
             return pool.submit(instance.try_command, "run", "--isolate", "--", *words, str(interpreter), str(program))
 
         yield run
@@ -108,7 +120,7 @@ def _sent_since(instance: Instance, administrator: Administrator, newest: str) -
     return [(action["tool"], path, action["decision"]["reason"]) for action, path in actions]
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - BY_HAND))
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - BY_HAND - {OF_MCP}))
 def test_payments_are_held_approved_denied_and_repeated(
     instance: Instance,
     administrator: Administrator,
@@ -140,3 +152,35 @@ def test_payments_are_held_approved_denied_and_repeated(
     assert {path for tool, path, _ in sent if tool != "llm"} == {first, second, third}
     completions = [reason for tool, _, reason in sent if tool == "llm"]
     assert completions == ["a completion by 127.0.0.1"] * len(asyncio.run(provider.journal()))
+
+
+# The SDK leaves streams of its server open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_calls_of_an_mcp_server_are_held_approved_and_denied(
+    administrator: Administrator,
+    certificates: tuple[Path, Path],
+    provider: ModelServer,
+    start: Start,
+) -> None:
+    async def clerk() -> None:
+        def saves(path: str) -> dict[str, object]:
+            return {"toolCalls": [{"id": path, "name": "save_file", "arguments": json.dumps({"path": path})}]}
+
+        await provider.reset()
+        await provider.answers(saves("/second"), toolCallId="/first")
+        await provider.answers(LAST_WORDS, toolCallId="/second")
+        await provider.answers(saves("/first"), userMessage="Save both reports.")
+
+    asyncio.run(clerk())
+    with serving(certificates[1]) as server, administrator.policy(SAVING, priority=500):
+        running = start(OF_MCP, FILES_URL=server.url)
+        first = administrator.pending("/first")
+        time.sleep(MCP_PATIENCE_SECONDS + 1)
+        assert server.calls == []
+        assert administrator.approve(first["id"]).status_code == 200
+        assert administrator.deny(administrator.pending("/second")["id"], "not to eve").status_code == 200
+        done = running.result(90)
+    gc.collect()  # so that what the SDK left open is found in this test
+    assert (done.returncode, done.stdout.strip()) == (0, LAST_WORDS), done
+    assert server.calls == ["/first"]
+    assert "a reviewer denied this call: not to eve" in _results(provider)[1]
