@@ -126,3 +126,15 @@ def test_every_list_goes_by_keyboard(open_window: OpenWindow, path: str) -> None
     assert focused == rows.first.get_attribute("data-row")
     page.keyboard.press("o")
     page.wait_for_url(lambda address: address.rpartition(path)[2] not in ("", "/"))
+
+
+def test_the_head_of_a_long_table_stays_and_covers_no_focus(open_window: OpenWindow) -> None:
+    page = open_window(look=Look("low", 1440, 500, "light")).open("/audit")
+    links = page.locator(".table tbody a")
+    links.last.scroll_into_view_if_needed()
+    bar, head = page.locator("header.bar").bounding_box(), page.locator(".table thead th").first.bounding_box()
+    assert bar is not None and head is not None
+    assert head["y"] == pytest.approx(bar["y"] + bar["height"], abs=1)
+    links.nth(10).focus()
+    focused = links.nth(10).bounding_box()
+    assert focused is not None and focused["y"] >= head["y"] + head["height"]
