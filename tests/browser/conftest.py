@@ -64,15 +64,18 @@ def signed_in(world: World, browser: Browser) -> Callable[[Role | None], Storage
 def open_window(
     instance: Instance, browser: Browser, signed_in: Callable[[Role | None], StorageState | None]
 ) -> Iterator[OpenWindow]:
-    """``open_window(role, look, script=True)``; role None: nobody is signed in."""
+    """``open_window(role, look, script=True, zone="UTC")``; role None: nobody is signed in."""
     windows: list[Window] = []
 
-    def open_one(role: Role | None = Role.ADMIN, look: Look = DESKTOP, *, script: bool = True) -> Window:
+    def open_one(
+        role: Role | None = Role.ADMIN, look: Look = DESKTOP, *, script: bool = True, zone: str = "UTC"
+    ) -> Window:
         context = browser.new_context(
             viewport={"width": look.width, "height": look.height},
             color_scheme=look.scheme,
             has_touch=look.is_phone,
             java_script_enabled=script,
+            timezone_id=zone,
             storage_state=signed_in(role),
         )
         context.set_default_timeout(15_000)
