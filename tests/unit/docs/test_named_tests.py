@@ -29,6 +29,16 @@ def test_a_named_test_exists(page: str) -> None:
             assert re.search(rf"^(?:async )?def {name}\(", code, re.MULTILINE), f"{path}::{name}"
 
 
+def test_what_the_security_page_names_exists() -> None:
+    named = set(re.findall(r"`(?:[\w/]+/)?(test_\w+)(?:\.py)?`", (ROOT / "SECURITY.md").read_text("utf-8")))
+    files = list((ROOT / "tests").rglob("test_*.py"))
+    known = {file.stem for file in files}
+    for file in files:
+        known |= set(re.findall(r"^(?:async )?def (test_\w+)\(", file.read_text("utf-8"), re.MULTILINE))
+    assert len(named) > 10
+    assert named - known == set()
+
+
 def test_the_messages_of_the_troubleshooting_page_are_those_of_the_code() -> None:
     page = (ROOT / "docs" / "guides" / "troubleshooting.md").read_text("utf-8")
     # Literals that are written over several lines are one.

@@ -197,6 +197,23 @@ async def test_deleted_events_are_missed(story, owner: Owner, cluster) -> None:
         assert table in {one.table for one in found}, (event_type, found)
 
 
+async def test_deleted_events_that_were_not_sealed_are_missed(story, owner: Owner) -> None:
+    """Of a held call, and of an outcome that its agent reports: the rows are written at once, and in the journal there
+    are only their events."""
+    gate, _ = story
+    held = (await gate.as_agent.post("/v1/actions", json={"tool": "write", "operation": "rows", "params": {}})).json()
+    for event_type in ("action.submitted", "decision.made", "approval.requested"):
+        change = sql.SQL("DELETE FROM journal WHERE org_id = {} AND action_id = {} AND event_type = {}").format(
+            gate.org_id, held["id"], event_type
+        )
+        assert await _found(owner, gate.org_id, change, rows=1), event_type
+    # What an agent reports is written to the rows at once, too.
+    answer = await gate.as_agent.post("/v1/actions", json={"tool": "read", "operation": "rows", "params": {}})
+    await gate.as_agent.post(f"/v1/actions/{answer.json()['id']}/outcome", json={"status": "failed", "error": "no"})
+    change = sql.SQL("DELETE FROM journal WHERE org_id = {} AND event_type = 'execution.failed'").format(gate.org_id)
+    assert "executions" in {one.table for one in await _found(owner, gate.org_id, change, rows=1)}
+
+
 async def test_both_ways_to_verify_tell_of_a_changed_tool(story, owner: Owner, cluster) -> None:
     gate, made = story
     admin = gate.person()
@@ -241,7 +258,8 @@ async def test_the_differences_that_are_told_are_bounded(story, owner: Owner) ->
 
 
 async def test_what_verifying_does_not_find(story, owner: Owner) -> None:
-    """Before they are applied: events that no row depends on, and events that were changed together with their rows."""
+    """Before they are applied: events that no row depends on, a call that stands in the journal only, and events that
+    were changed together with their rows."""
     gate, _ = story
     admin = gate.person()
     assert (await admin.post("/admin/audit/verify")).json()["valid"]
@@ -251,7 +269,12 @@ async def test_what_verifying_does_not_find(story, owner: Owner) -> None:
         "DELETE FROM journal WHERE org_id = %s AND event_type = 'setting.changed'", [gate.org_id]
     )
     assert gone.rowcount == 1
-    body = {"tool": "write", "operation": "rows", "params": {"n": 1}}
+    body = {"tool": "read", "operation": "rows", "params": {"n": 1}}
+    lost = (await gate.as_agent.post("/v1/actions", json=body)).json()
+    gone = await owner.execute("DELETE FROM journal WHERE org_id = %s AND entries IS NOT NULL", [gate.org_id])
+    await owner.commit()
+    assert (gone.rowcount, (await admin.get(f"/v1/actions/{lost['id']}")).status_code) == (1, 404)
+    body["tool"] = "write"
     later = (await gate.as_agent.post("/v1/actions", json=body)).json()
     for table, column in (("actions", "tool"), ("approvals", "tool"), ("journal", "payload")):
         other = "'other'" if column == "tool" else 'replace(payload, \'"tool":"write"\', \'"tool":"other"\')'
