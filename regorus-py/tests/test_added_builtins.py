@@ -104,6 +104,9 @@ def refusal(expression: str, document: object = None) -> str:
         ('uri.is_valid("")', False),
         ('uri.is_valid("http://a:b/")', False),
         ('uri.is_valid("http://[::1]:80/%41")', True),
+        ('uri.is_valid("http://u:p@x::1]:80/")', False),
+        ('uri.is_valid("https://a:1:2/")', False),
+        ('uri.parse("postgresql://a:1,b:2/x").port', "2"),
         (
             'uri.parse("https://user:pw@Example.com:8443/a%2Fb/c?x=1#top")',
             {
@@ -199,6 +202,7 @@ def test_values(expression: str, expected: object) -> None:
         ('urlquery.decode("%zz")', "invalid URL escape"),
         ('urlquery.decode_object("a;b")', "semicolon"),
         ('units.parse("1_000")', "no number"),
+        ('units.parse("1.5123456789Ei")', "a result with more digits than a double has"),
         ('units.parse("10e10000000Ei")', "an exponent of more than two digits"),
         ('units.parse_bytes(".")', "a fraction of a byte"),
         ('substring("abc", 0.5, 1)', "operand 2 must be integer number"),

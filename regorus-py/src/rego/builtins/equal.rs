@@ -82,6 +82,12 @@ pub fn check_result(name: &str, values: &[Value], value: &Value) -> Result<(), S
         {
             Err(String::from("a result that would be rounded in OPA"))
         }
+        ("units.parse", Value::Number(number))
+            if (string.contains('.') || has_exponent(string))
+                && number.as_f64().is_none_or(|double| double.abs() >= EXACT_MAX) =>
+        {
+            Err(String::from("a result with more digits than a double has"))
+        }
         ("yaml.marshal", _) => values.iter().try_for_each(whole),
         _ => Ok(()),
     }

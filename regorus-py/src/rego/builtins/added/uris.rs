@@ -54,7 +54,7 @@ impl Uri {
             && (!uri.scheme.is_empty() || !rest.starts_with("///"))
         {
             let (authority, rest) = after.find('/').map_or((after, ""), |at| after.split_at(at));
-            uri.host = host(authority).map_err(|why| failed(&why))?;
+            uri.host = host(&uri.scheme, authority).map_err(|why| failed(&why))?;
             path = rest;
         }
         uri.path = unescaped(path).ok_or_else(|| failed("invalid URL escape"))?;
@@ -112,7 +112,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
     Some(("", text))
 }
 
-fn host(authority: &str) -> Result<String, String> {
+fn host(scheme: &str, authority: &str) -> Result<String, String> {
     let host = match authority.rsplit_once('@') {
         None => authority,
         Some((user, host)) => {
@@ -134,7 +134,9 @@ fn host(authority: &str) -> Result<String, String> {
         if host.contains('[') {
             return Err(String::from("invalid character in host name"));
         }
-        host.rfind(':').map_or("", |at| &host[at..])
+        // Go 1.26 takes several colons in other schemes, where databases have lists of hosts.
+        let colon = if matches!(scheme, "http" | "https") { host.find(':') } else { host.rfind(':') };
+        colon.map_or("", |at| &host[at..])
     };
     let digits = port.strip_prefix(':').unwrap_or(port);
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) || (!port.is_empty() && !port.starts_with(':')) {
