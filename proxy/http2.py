@@ -107,10 +107,20 @@ class GateHttp2Server(Http2Server):
     def handle_h2_event(self, event: h2_events.Event) -> CommandGenerator[bool]:
         if isinstance(event, ProtocolError):
             yield from self._answer_malformed_head()
+        if type(event) is h2_events.StreamReset and not self._may_take_back(event.stream_id):
+            yield from self.protocol_error("too many requests taken back", ErrorCodes.ENHANCE_YOUR_CALM)
+            return True
         self._opening = event.stream_id if type(event) is h2_events.RequestReceived else None
         is_ended = yield from super().handle_h2_event(event)
         self._opening = None
         return is_ended
+
+    def _may_take_back(self, stream_id: int) -> bool:
+        """A request that was read and decided for nothing counts as a refusal does, over all connections of the agent:
+        each new one would have a new allowance of frames."""
+        stream = self.h2_conn.streams.get(stream_id)
+        is_answered = stream is not None and stream.state_machine.headers_sent
+        return is_answered or self._client.share.count_refusal()
 
     def protocol_error(self, message: str, error_code: int = ErrorCodes.PROTOCOL_ERROR) -> CommandGenerator[None]:
         if self._opening is not None and self._is_unanswered(self._opening):

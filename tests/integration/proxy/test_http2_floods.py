@@ -94,6 +94,40 @@ async def test_requests_that_are_taken_back_at_once(start, answer) -> None:
     assert answer(await running.secure(running.get("/"), wait_seconds=60)).status == 200
 
 
+async def test_requests_that_are_taken_back_count_over_all_connections_of_an_agent(start, answer) -> None:
+    """Each connection has an allowance of frames of its own: a new one is no new allowance of requests for nothing."""
+    running = await start()
+    are_read = [await _takes_back(running, 150) for _ in range(6)]
+    assert are_read[0]
+    assert not all(are_read)
+    await asyncio.sleep(0.5)
+    assert answer(await running.secure(running.get("/"), wait_seconds=60)).status == 200
+
+
+async def _takes_back(running, count: int) -> bool:
+    """Whether the gate goes on reading the connection, and does not end it."""
+    with contextlib.suppress(ConnectionError):
+        reader, writer, connection = await opened(running)
+        try:
+            for _ in range(count):
+                connection.reset_stream(begin(running, connection, end_stream=True), h2.errors.ErrorCodes.CANCEL)
+            connection.ping(bytes(8))
+            writer.write(connection.data_to_send())
+            return await _answers_a_ping(reader, connection)
+        finally:
+            writer.close()
+    return False
+
+
+async def _answers_a_ping(reader: asyncio.StreamReader, connection: h2.connection.H2Connection) -> bool:
+    async with asyncio.timeout(60):
+        while data := await reader.read(65536):
+            for event in connection.receive_data(data):
+                if isinstance(event, h2.events.PingAckReceived):
+                    return True
+    return False
+
+
 async def test_what_clients_do_is_no_flood(start) -> None:
     running = await start()
     reader, writer, connection = await opened(running)
