@@ -1,9 +1,11 @@
-"""Which protocols exist: TLS and HTTP. Whatever else a client speaks is parsed as HTTP, and refused as such.
+"""Which protocols exist: TLS and HTTP, and SOCKS5 as another spelling of CONNECT. Whatever else a client speaks is
+parsed as HTTP, and refused as such.
 
 mitmproxy's own addon of this name also knows raw TCP, UDP, DNS and QUIC, which pass without any request hook.
 This one cannot make those layers at all.
 """
 
+from functools import partial
 from time import monotonic
 
 from mitmproxy.net.tls import starts_like_tls_record
@@ -17,6 +19,8 @@ from addons.limits import RequestLimits
 from addons.verdict import client_state
 from proxy.budget import BufferBudget
 from proxy.layers import GateHttpLayer
+from proxy.socks import Socks5Layer
+from proxy.socks_handshake import VERSION
 
 
 class NextLayer:
@@ -35,6 +39,8 @@ class NextLayer:
             # A client that speaks TLS to the proxy itself (an https:// proxy address).
             if tls:
                 nextlayer.layer = ClientTLSLayer(context)
+            elif nextlayer.data_client().startswith(VERSION):
+                nextlayer.layer = Socks5Layer(context, partial(self._http, context, HTTPMode.regular))
             else:
                 nextlayer.layer = self._http(context, HTTPMode.regular)
         elif len(context.layers) == 2 and isinstance(context.layers[1], ClientTLSLayer):

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
@@ -74,7 +74,7 @@ def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.envi
     except HeadgateError as error:
         yield Finding(Verdict.WRONG, error.message)
         return
-    yield check_proxy(access.proxy_url)
+    yield check_proxy(access.proxy_url, Path(access.ca_cert))
     yield check_certificate(Path(access.ca_cert), datetime.now(UTC))
     yield check_shell(access.proxy_url, environment)
     yield check_way_around()
@@ -207,18 +207,34 @@ def check_refused_certificates(instance: RuntimeInformation, now: datetime) -> I
         yield Finding(Verdict.NOTE, f"{len(said) - _MOST_SAID} more: headgate audit list --type request.refused")
 
 
-def check_proxy(proxy_url: str) -> Finding:
-    """Whether a gate is there: one asks for a key (407, RFC 9110, section 15.5.8) before it does anything."""
+def check_proxy(proxy_url: str, authority: Path) -> Finding:
+    """Whether a gate is there: one asks for a key (407, RFC 9110, section 15.5.8) before it does anything.
+    ``authority``: of the certificate that it shows, where clients speak TLS to it."""
     parts = urlsplit(proxy_url)
     try:
-        with socket.create_connection((parts.hostname or "", parts.port or 80), _TIMEOUT_SECONDS) as connection:
-            connection.sendall(b"CONNECT headgate.invalid:443 HTTP/1.1\r\nHost: headgate.invalid:443\r\n\r\n")
-            answer = connection.recv(64)
+        answer = _answer_to_connect(parts, authority if parts.scheme == "https" else None)
     except OSError as error:
         return Finding(Verdict.WRONG, f"the proxy at {proxy_url} is unreachable ({error})")
     if b" 407 " not in answer:
         return Finding(Verdict.WRONG, f"the server at {proxy_url} did not ask for a key. Is it the Headgate proxy?")
     return Finding(Verdict.OK, f"the proxy listens at {proxy_url} and asks for a key")
+
+
+def _answer_to_connect(proxy: SplitResult, authority: Path | None) -> bytes:
+    """Raises OSError."""
+    asked = b"CONNECT headgate.invalid:443 HTTP/1.1\r\nHost: headgate.invalid:443\r\n\r\n"
+    host, port = proxy.hostname or "", proxy.port or (80 if authority is None else 443)
+    with socket.create_connection((host, port), _TIMEOUT_SECONDS) as connection:
+        if authority is None:
+            connection.sendall(asked)
+            return connection.recv(64)
+        import ssl  # noqa: PLC0415 - for this alone
+
+        trust = ssl.create_default_context()
+        trust.load_verify_locations(authority)
+        with trust.wrap_socket(connection, server_hostname=host) as secure:
+            secure.sendall(asked)
+            return secure.recv(64)
 
 
 def check_certificate(file: Path, now: datetime) -> Finding:

@@ -3,6 +3,7 @@
 import os
 import shutil
 import sys
+from pathlib import Path
 
 import click
 
@@ -36,7 +37,7 @@ def join(url: str, key: str | None, fingerprints: tuple[str, ...], as_json: bool
     """
     folder = joined_folder()
     access = ask_gate(url, _key(key), fingerprints, folder)
-    found = check_proxy(access.proxy_url)
+    found = check_proxy(access.proxy_url, Path(access.ca_cert))
     if found.verdict is Verdict.WRONG:
         raise UnavailableError(found.text)
     write_access(folder, access)

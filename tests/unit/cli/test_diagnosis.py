@@ -29,6 +29,7 @@ from proxy.authority import LIFETIME, Authority
 from tests.http_server import http_server
 
 NOBODY = Secret("")
+NOWHERE = Path("/nowhere")
 INSTANCE = RuntimeInformation("", "http://127.0.0.1:9", "", "", NOBODY, Secret("t"), "", NOBODY, NOBODY, {})
 
 
@@ -98,11 +99,11 @@ def test_an_api_that_is_not_there() -> None:
 @pytest.mark.parametrize(("status", "verdict"), [(407, Verdict.OK), (200, Verdict.WRONG)])
 def test_a_proxy_must_ask_for_a_key(status: int, verdict: Verdict) -> None:
     with answering(status, {}) as url:
-        assert check_proxy(url).verdict is verdict
+        assert check_proxy(url, NOWHERE).verdict is verdict
 
 
 def test_a_proxy_that_is_not_there() -> None:
-    assert check_proxy(_closed_port()).verdict is Verdict.WRONG
+    assert check_proxy(_closed_port(), NOWHERE).verdict is Verdict.WRONG
 
 
 def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
