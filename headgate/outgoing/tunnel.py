@@ -117,8 +117,8 @@ async def _ask(stream: TcpStream, authority: str, proxy: UpstreamProxy) -> int:
         raise TunnelError("broke the connection instead of answering") from error
     status, ended = _status(head), head.find(b"\r\n\r\n") + 4
     # In a tunnel nobody speaks before its client does: bytes behind the head would be taken for the destination's.
-    if 200 <= status < 300 and len(head) > ended:
-        raise TunnelError("sent more than an answer to CONNECT")
+    if 200 <= status < 300 and (len(head) > ended or stream.get_extra_info("is_readable")):
+        raise TunnelError("sent more than an answer to CONNECT, or closed the tunnel at once")
     return status
 
 

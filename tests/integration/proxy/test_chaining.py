@@ -133,6 +133,8 @@ async def test_credentials_and_tls_of_the_proxy_itself(start, names, upstream_tl
         (b"HTTP/1.1 502 Bad Gateway\r\n\r\n", "could not reach the destination (502)"),
         (b"HTTP/1.1 301 Moved\r\nLocation: http://evil.test/\r\n\r\n", "answered 301"),
         (b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", "more than an answer"),
+        # As much as is read at once ends with the head.
+        (b"HTTP/1.1 200 OK\r\nx: " + b"y" * (16384 - 24) + b"\r\n\r\n" + b"z" * 300_000, "more than an answer"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "instead of answering"),
         (b"SSH-2.0-OpenSSH_9.2\r\n\r\n", "not HTTP"),
         (b"HTTP/1.1 2", "instead of answering"),
