@@ -16,6 +16,7 @@ from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_decisions import approve, deny, grant
 from headgate.cli.approval_id import approval_id_of
+from headgate.cli.approval_routing import escalate, reassign
 from headgate.cli.approval_text import call_text, time_left
 from headgate.cli.approval_watch import watch
 from headgate.cli.client_option import client_option
@@ -34,7 +35,7 @@ _LONGEST_WAIT_SECONDS: Final = 30
 
 @click.group()
 def approvals() -> None:
-    """List, show, approve and deny approval requests."""
+    """List, show, decide, reassign and escalate approval requests."""
 
 
 @approvals.command("list")
@@ -159,7 +160,7 @@ def _show(answer: ApprovalDetailAnswer, people: People) -> None:
     show_json(context["request"] if context else answer["action"]["params"])
 
 
-for command in (approve, deny, grant, watch):
+for command in (approve, deny, grant, reassign, escalate, watch):
     approvals.add_command(command)
 
 

@@ -22,7 +22,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "run": ("headgate.cli.environment:run", "Run a program with its calls routed through Headgate."),
     "join": ("headgate.cli.join:join", "Use the gate of another machine for the agents of this one."),
     "leave": ("headgate.cli.join:leave", "Forget the gate that this machine has joined."),
-    "approvals": ("headgate.cli.approvals:approvals", "List, show, approve and deny approval requests."),
+    "approvals": ("headgate.cli.approvals:approvals", "List, show, decide, reassign and escalate approval requests."),
     "grants": ("headgate.cli.grants:grants", "Approvals in advance: list, create, revoke."),
     "break-glass": (
         "headgate.cli.break_glass:break_glass",
@@ -47,7 +47,7 @@ _COMMANDS: Final[dict[str, Place]] = {
     "webhooks": ("headgate.cli.webhooks:webhooks", "Create, list and test webhook endpoints; show deliveries."),
     "retention": ("headgate.cli.retention:retention", "Retention of bodies, legal holds, erasure."),
     "reports": ("headgate.cli.reports:reports", "Reports on the audit log: create, list, show, download."),
-    "traffic": ("headgate.cli.traffic:traffic", "Captured traffic: rules, list, show, follow, export."),
+    "traffic": ("headgate.cli.traffic:traffic", "Captured traffic: rules, list, show, follow, note, export."),
     "audit": ("headgate.cli.audit:audit", "Read, verify and export the audit log; proof packs."),
     "siem": ("headgate.cli.siem:siem", "Stream audit events to a SIEM."),
     "integrations": (

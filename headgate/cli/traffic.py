@@ -16,6 +16,7 @@ from headgate.cli.client_option import client_option
 from headgate.cli.named_id import ACTION, EXCHANGE, id_if_given, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_json_line, show_line, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
+from headgate.cli.traffic_notes import note
 from headgate.cli.traffic_tail import Follower
 from headgate.client import operations
 
@@ -47,11 +48,12 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def traffic() -> None:
-    """Captured traffic: rules, list, show, follow, export."""
+    """Captured traffic: rules, list, show, follow, note, export."""
 
 
 traffic.add_command(capture)
 traffic.add_command(rules)
+traffic.add_command(note)
 
 
 @traffic.command("list")

@@ -63,6 +63,16 @@ def test_several_at_once(instance, agent, upstream, impatient_path) -> None:
     assert [one["result"] for one in json.loads(mixed.stdout)["results"]] == ["voted", "error"]
 
 
+def test_other_people_are_asked(instance, administrator, agent, upstream, impatient_path) -> None:
+    pending = _held(agent, upstream, impatient_path)
+    done = _approvals(instance, "reassign", pending[-4:], "ana@example.com", "--reason", "on call")
+    assert (done.returncode, done.stdout) == (0, f"{pending} waits for ana@example.com\n"), done.stderr
+    done = _approvals(instance, "escalate", pending)
+    assert (done.returncode, done.stdout) == (0, f"{pending} waits for ana@example.com\n"), done.stderr
+    again = _approvals(instance, "escalate", pending)
+    assert (again.returncode, "escalated" in again.stderr) == (1, True)
+
+
 def test_a_grant_from_giving_to_revoking(instance, agent, upstream, impatient_path) -> None:
     approval_id = _held(agent, upstream, impatient_path)
     bounds = ("--uses", "2", "--for", "10m", "--reason", "the release")

@@ -80,6 +80,7 @@ COMMANDS = [
     (("users", "unlock", "{}"), "usr", "/admin/users/{}/unlock"),
     (("users", "reset-factors", "{}"), "usr", "/admin/users/{}/factors"),
     (("traffic", "show", "{}"), "exc", "/admin/traffic/{}"),
+    (("traffic", "note", "{}", "odd"), "exc", "/admin/traffic/{}/annotation"),
     (("audit", "pack", "{}"), "act", "/admin/audit/actions/{}/proof-pack"),
     (("audit", "show", "{}"), "evt", "/admin/audit/{}"),
     (("notifications", "redeliver", "{}"), "dlv", "/admin/notifications/{}/redeliver"),

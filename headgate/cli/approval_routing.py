@@ -1,0 +1,53 @@
+"""``headgate approvals reassign|escalate``: who is asked, without a decision."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from headgate.cli.api_client import ApiClient
+from headgate.cli.approval_id import approval_id_of
+from headgate.cli.client_option import client_option
+from headgate.cli.tables import safe, show_json
+from headgate.cli.target import json_option
+from headgate.client import operations
+
+if TYPE_CHECKING:
+    from headgate.client.types import ApprovalDetailAnswer, EscalateRequest, ReassignRequest
+
+
+@click.command()
+@click.argument("approval_id")
+@click.argument("assignees", nargs=-1, required=True)
+@click.option("--reason", help="Recorded in the audit log.")
+@json_option
+@client_option
+def reassign(
+    client: ApiClient, approval_id: str, assignees: tuple[str, ...], reason: str | None, as_json: bool
+) -> None:
+    """Ask other people: ASSIGNEES are email addresses, user ids or group:name. They replace the current assignees.
+    Votes are kept."""
+    body: ReassignRequest = {"assignees": list(assignees)}
+    if reason is not None:
+        body["reason"] = reason
+    _asked(client.send(operations.reassign_approval, approval_id_of(client, approval_id), body), as_json)
+
+
+@click.command()
+@click.argument("approval_id")
+@click.option("--reason", help="Recorded in the audit log.")
+@json_option
+@client_option
+def escalate(client: ApiClient, approval_id: str, reason: str | None, as_json: bool) -> None:
+    """Add the people that the policy names to escalate to, and notify all assignees. Once for each request."""
+    body: EscalateRequest = {} if reason is None else {"reason": reason}
+    _asked(client.send(operations.escalate_approval, approval_id_of(client, approval_id), body), as_json)
+
+
+def _asked(answer: ApprovalDetailAnswer, as_json: bool) -> None:
+    if as_json:
+        show_json(answer)
+        return
+    names = ", ".join(one["email"] or one["id"] or "" for one in answer["assignees"]) or "any approver"
+    click.echo(f"{safe(answer['id'])} waits for {safe(names)}")
