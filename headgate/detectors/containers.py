@@ -22,6 +22,8 @@ MEMBERS_MAX: Final = 256
 
 _LOCAL_HEADER: Final = struct.Struct("<4sHHHHHIIIHH")  # APPNOTE 4.3.7
 _LOCAL: Final = b"PK\x03\x04"
+_END: Final = b"PK\x05\x06"
+_END_BYTES: Final = 22
 _NEXT_RECORD: Final = (_LOCAL, b"PK\x07\x08", b"PK\x01\x02")
 _ENCRYPTED: Final = 1
 _STORED, _DEFLATED, _BZIP2, _LZMA, _ZSTD, _XZ = 0, 8, 12, 14, 93, 95
@@ -40,7 +42,15 @@ class Member(NamedTuple):
     is_whole: bool
 
 
-type _Decompress = Callable[[bytes, int], tuple[bytes, bool]]
+class _Plain(NamedTuple):
+    """``rest``: what stands behind the compressed data."""
+
+    data: bytes
+    is_whole: bool
+    rest: bytes = b""
+
+
+type _Decompress = Callable[[bytes, int], _Plain]
 
 
 def container_of(data: bytes) -> str | None:
@@ -58,52 +68,71 @@ def members(name: str, data: bytes, size_max: int) -> Iterator[Member]:
     elif name == "tar":
         yield from _tar_members(data)
     else:
-        yield _decompressed("", _DECOMPRESS[name], data, size_max)
+        plain = _decompressed(_DECOMPRESS[name], data, size_max)
+        yield Member("", plain.data, plain.is_whole)
+        yield from _behind(plain.rest)
 
 
-def _decompressed(name: str, decompress: _Decompress, data: bytes, size_max: int) -> Member:
+def _behind(rest: bytes) -> Iterator[Member]:
+    """What a reader that ignores the end goes on to, but padding."""
+    if rest := rest.strip(b"\0"):
+        yield Member("", rest, is_whole=True)
+
+
+def _decompressed(decompress: _Decompress, data: bytes, size_max: int) -> _Plain:
     try:
-        plain, is_whole = decompress(data, size_max)
+        return decompress(data, size_max)
     except (zlib.error, OSError, EOFError, lzma.LZMAError, zstandard.ZstdError, ValueError, MemoryError) as error:
         raise UnscannableError("damaged compressed data") from error
-    return Member(name, plain, is_whole)
 
 
-def _inflate(data: bytes, size_max: int) -> tuple[bytes, bool]:
-    """All members of a gzip file: some readers stop after the first, others do not."""
+def _inflate(data: bytes, size_max: int) -> _Plain:
+    """All members of a gzip file: some readers stop after the first, others do not. Of other forms, likewise."""
     plain = bytearray()
     while data and len(plain) <= size_max:
         machine = zlib.decompressobj(wbits=47)
         plain += machine.decompress(data, size_max + 1 - len(plain))
         if not machine.eof:
-            return bytes(plain), not machine.unconsumed_tail and len(plain) <= size_max
+            return _Plain(bytes(plain), not machine.unconsumed_tail and len(plain) <= size_max)
         data = machine.unused_data
         if container_of(data) not in ("gzip", "zlib"):
             break
-    return bytes(plain), len(plain) <= size_max
+    return _Plain(bytes(plain), len(plain) <= size_max, data)
 
 
-def _inflate_raw(data: bytes, size_max: int) -> tuple[bytes, bool]:
+def _inflate_raw(data: bytes, size_max: int) -> _Plain:
     plain = zlib.decompressobj(wbits=-15).decompress(data, size_max + 1)
-    return plain, len(plain) <= size_max
+    return _Plain(plain, len(plain) <= size_max)
 
 
-def _unbzip2(data: bytes, size_max: int) -> tuple[bytes, bool]:
-    plain = bz2.BZ2Decompressor().decompress(data, size_max + 1)
-    return plain, len(plain) <= size_max
+def _unbzip2(data: bytes, size_max: int) -> _Plain:
+    plain = bytearray()
+    while len(plain) <= size_max:
+        machine = bz2.BZ2Decompressor()
+        plain += machine.decompress(data, size_max + 1 - len(plain))
+        data = machine.unused_data
+        if container_of(data) != "bzip2":
+            break
+    return _Plain(bytes(plain), len(plain) <= size_max, data)
 
 
-def _unxz(data: bytes, size_max: int) -> tuple[bytes, bool]:
-    plain = lzma.LZMADecompressor(memlimit=_LZMA_MEMORY_BYTES).decompress(data, size_max + 1)
-    return plain, len(plain) <= size_max
+def _unxz(data: bytes, size_max: int) -> _Plain:
+    plain = bytearray()
+    while len(plain) <= size_max:
+        machine = lzma.LZMADecompressor(memlimit=_LZMA_MEMORY_BYTES)
+        plain += machine.decompress(data, size_max + 1 - len(plain))
+        data = machine.unused_data.lstrip(b"\0")
+        if container_of(data) not in ("xz", "lzma"):
+            break
+    return _Plain(bytes(plain), len(plain) <= size_max, data)
 
 
-def _unzstd(data: bytes, size_max: int) -> tuple[bytes, bool]:
+def _unzstd(data: bytes, size_max: int) -> _Plain:
     reader = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES).stream_reader(
         io.BytesIO(data), read_across_frames=True
     )
     plain = reader.read(size_max + 1)
-    return plain, len(plain) <= size_max
+    return _Plain(plain, len(plain) <= size_max)
 
 
 def _zip_members(data: bytes, size_max: int) -> Iterator[Member]:
@@ -129,8 +158,18 @@ def _zip_members(data: bytes, size_max: int) -> Iterator[Member]:
         decompress = _ZIP_METHODS.get(method)
         if decompress is None:
             raise UnscannableError(f"a ZIP archive with compression method {method}")
-        yield _decompressed(name, decompress, data[start : start + packed] if packed else data[start:], size_max)
+        plain = _decompressed(decompress, data[start : start + packed] if packed else data[start:], size_max)
+        yield Member(name, plain.data, plain.is_whole)
         at = start
+    yield from _behind(_after_the_end(data))
+
+
+def _after_the_end(data: bytes) -> bytes:
+    """Behind the end of the central directory (APPNOTE 4.3.16) that comes first after the last member."""
+    at = data.find(_END, data.rfind(_LOCAL))
+    if at < 0 or len(data) - at < _END_BYTES:
+        return b""
+    return data[at + _END_BYTES + int.from_bytes(data[at + _END_BYTES - 2 : at + _END_BYTES], "little") :]
 
 
 def _next_record(data: bytes, start: int) -> int:
@@ -153,8 +192,7 @@ def _tar_members(data: bytes) -> Iterator[Member]:
         content = data[at + _TAR_BLOCK : at + _TAR_BLOCK + size]
         yield Member(name, content, len(content) == size)
         at += _TAR_BLOCK + -(-size // _TAR_BLOCK) * _TAR_BLOCK
-    if any(data[at:]):
-        yield Member("", data[at:], is_whole=True)  # what a reader that ignores the end goes on to
+    yield from _behind(data[at:])
 
 
 _DECOMPRESS: Final[dict[str, _Decompress]] = {

@@ -223,17 +223,24 @@ def _add_bytes(document: Document, data: bytes, origin: Origin, budget: Budget) 
     kind = container_of(data)
     if kind is not None and _add_container(document, data, kind, origin, budget, is_certain=True):
         return
+    _add_stretches(document, data, origin, budget)
+    if data:
+        budget.note(GapReason.UNSCANNABLE, "a file in a form that cannot be opened")
+
+
+def _add_stretches(document: Document, data: bytes, origin: Origin, budget: Budget) -> None:
     stretches = encodings.printable_stretches(data)
     if stretches and budget.allows_decoded(len(stretches)):
         _add_text(document, stretches, Origin(origin, "strings", None, size=len(data)), budget)
-    if data:
-        budget.note(GapReason.UNSCANNABLE, "a file in a form that cannot be opened")
 
 
 def _add_container(
     document: Document, data: bytes, kind: str, origin: Origin, budget: Budget, *, is_certain: bool
 ) -> bool:
-    """Whether it is one. ``is_certain``: one that cannot be opened leaves a gap, and is not merely something else."""
+    """Whether it is one. ``is_certain``: one that cannot be opened leaves a gap, and is not merely something else.
+
+    Comments, extra fields and what stands between the members leave with it: its printable stretches are read too.
+    """
     if origin.depth >= budget.limits.decoding_depth_max:
         budget.note(GapReason.DECODING_DEPTH, "packed more often than is opened")
         return True
@@ -255,10 +262,8 @@ def _add_container(
     except UnscannableError as error:
         if not opened and not is_certain:
             return False
-        stretches = encodings.printable_stretches(data)
-        if stretches and budget.allows_decoded(len(stretches)):
-            _add_text(document, stretches, Origin(origin, "strings", None, size=len(data)), budget)
         budget.note(GapReason.UNSCANNABLE, str(error))
+    _add_stretches(document, data, origin, budget)
     return True
 
 

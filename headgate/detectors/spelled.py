@@ -11,7 +11,7 @@ from headgate.detectors.digits import Spelled, texts_in
 
 _SEPARATORS: Final = rb"[ \t\r\n,;:|.\-]{1,3}"
 _DECIMAL_RUN: Final = re2.compile(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
-_OCTAL_RUN: Final = re2.compile(rb"(?:0o[0-7]{2,3}" + _SEPARATORS + rb"){7,}0o[0-7]{2,3}")
+_OCTAL_RUN: Final = re2.compile(rb"(?:0o?[0-7]{2,3}" + _SEPARATORS + rb"){7,}0o?[0-7]{2,3}")
 _BINARY_RUN: Final = re2.compile(rb"(?:(?:0b)?[01]{5,8}" + _SEPARATORS + rb"){7,}(?:0b)?[01]{5,8}|[01]{64,}")
 _NUMBER: Final = re.compile(rb"[0-9]+")
 _SPACED_RUN: Final = re2.compile(

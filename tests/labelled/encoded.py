@@ -89,6 +89,7 @@ ENCODINGS: dict[str, Callable[..., str]] = {
     "String.fromCharCode": lambda text: f"String.fromCharCode({','.join(str(code) for code in text.encode())})",
     "octal list": lambda text: " ".join(f"{code:o}" for code in text.encode()),
     "octal with 0o": lambda text: ", ".join(f"0o{code:o}" for code in text.encode()),
+    "octal with a zero": lambda text: " ".join(f"0{code:o}" for code in text.encode()),
     "binary": lambda text: " ".join(f"{code:08b}" for code in text.encode()),
     "binary in one": lambda text: "".join(f"{code:08b}" for code in text.encode()),
     "binary of seven": lambda text: " ".join(f"{code:07b}" for code in text.encode()),
@@ -131,6 +132,20 @@ def tarred(entries: Iterable[tuple[str, bytes]], mode: str = "w") -> bytes:
             info = tarfile.TarInfo(name)
             info.size = len(data)
             archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def _commented(archive: bytes, comment: str) -> bytes:
+    buffer = io.BytesIO(archive)
+    with zipfile.ZipFile(buffer, "a") as opened:
+        opened.comment = comment.encode()
+    return buffer.getvalue()
+
+
+def _named(name: str, data: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(name, "wb", fileobj=buffer, mtime=0) as opened:
+        opened.write(data)
     return buffer.getvalue()
 
 
@@ -181,6 +196,23 @@ FILES: dict[str, Callable[[str], bytes]] = {
     "zip, stored": lambda text: zipped([("a.txt", b"x\0y"), ("c.txt", _noted(text))], zipfile.ZIP_STORED),
     "zip, bzip2": lambda text: zipped([("c.txt", _noted(text))], zipfile.ZIP_BZIP2),
     "zip, file name": lambda text: zipped([(f"{text}.txt", b"nothing")]),
+    "zip, comment": lambda text: _commented(zipped([("a.txt", b"nothing")]), text),
+    "zip, behind the archive": lambda text: zipped([("a.txt", b"nothing")]) + _noted(text),
+    "gzip, file name": lambda text: _named(f"{text}.txt", b"nothing"),
+    "gzip, behind the data": lambda text: gzip.compress(b"nothing", mtime=0) + _noted(text),
+    "gzip, an archive behind it": lambda text: gzip.compress(b"nothing", mtime=0) + lzma.compress(_noted(text)),
+    "zip, an archive behind it": lambda text: zipped([("a.txt", b"nothing")]) + bz2.compress(_noted(text)),
+    "bzip2, second stream": lambda text: bz2.compress(b"nothing") + bz2.compress(_noted(text)),
+    "xz, second stream": lambda text: lzma.compress(b"nothing") + bytes(4) + lzma.compress(_noted(text)),
+    "bzip2, behind the data": lambda text: bz2.compress(b"nothing") + _noted(text),
+    "xz, behind the data": lambda text: lzma.compress(b"nothing") + _noted(text),
+    "zstd, skippable frame": lambda text: (
+        zstandard.ZstdCompressor().compress(b"nothing")
+        + b"\x50\x2a\x4d\x18"
+        + len(_noted(text)).to_bytes(4, "little")
+        + _noted(text)
+    ),
+    "tar, behind the archive": lambda text: tarred([("a.txt", b"nothing")]) + _noted(text),
     "zip in zip": lambda text: zipped([("a.zip", zipped([("b.txt", _noted(text))]))]),
     "tar": lambda text: tarred([("a.txt", b"nothing"), ("b.txt", _noted(text))]),
     "tar.gz": lambda text: tarred([("b.txt", _noted(text))], "w:gz"),
