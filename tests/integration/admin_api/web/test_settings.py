@@ -3,11 +3,13 @@
 import html
 import re
 
+import click
 import pytest
 from httpx import Response
 
 from admin_api.access import ACCESS
 from headgate.agents.scopes import Scope
+from headgate.cli.main import headgate
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.model import Role
 
@@ -23,6 +25,17 @@ async def test_settings_lead_to_every_page_of_them(gate) -> None:
         shown = await person.get(path)
         assert shown.status_code == 200
         assert f'<a href="{path}" aria-current="true">' in shown.text
+
+
+@pytest.mark.parametrize("path", ["/settings/siem", "/settings/webhooks", "/settings/captures"])
+async def test_an_empty_list_has_a_command_to_copy_that_exists(gate, path) -> None:
+    shown = html.unescape((await gate.person().get(path)).text)
+    (command,) = re.findall(r'<pre class="snippet" id="try">headgate (.*?)</pre>', shown)
+    name, *words = command.split()
+    group = headgate.get_command(click.Context(headgate), name)
+    assert isinstance(group, click.Group)
+    found = group.commands[words[0]]
+    assert found.make_context(words[0], words[1:], resilient_parsing=False).params
 
 
 async def test_roles_are_given_and_people_deactivated(gate) -> None:
