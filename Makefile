@@ -4,6 +4,7 @@
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
 # make chaos   only the tests that break something, as docs/reliability.md lists them
+# make fuzz    each parser with random input, from what was kept (FUZZ=target SECONDS_EACH=60; tests/fuzz)
 # make audit   compare the locks with the databases of known advisories
 # make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
@@ -43,10 +44,10 @@ RUN := $(BIN)/headgate
 ENGINE_SOURCES := $(shell find regorus-py -type f -not -path '*/target/*' -not -path '*/.ruff_cache/*' -not -path '*/tests/*' -not -name '*.md' \
 	-not -name '*.pyc' -not -name '*.so')
 
-.PHONY: wheels clients site web build up test unit check lint types imports tests chaos audit sbom notice bench screenshots lock format reference clean help
+.PHONY: wheels clients site web build up test unit check lint types imports tests chaos fuzz audit sbom notice bench screenshots lock format reference clean help
 
 help:
-	@sed -n '1,14s/^# \{0,1\}//p' Makefile
+	@sed -n '1,15s/^# \{0,1\}//p' Makefile
 
 build: .venv/.stamps/project
 
@@ -85,6 +86,16 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 # One process, and each test with its result: what is broken next is seen.
 chaos: build
 	@$(BIN)/pytest -v -n 0 $$(grep -o 'tests/[a-z0-9_/]*[.]py' docs/reliability.md | sort -u)
+
+# An input that breaks a promise ends it: its file is named.
+fuzz: build .fuzz/lib/.stamp
+	@for one in $(or $(FUZZ),$(basename $(notdir $(wildcard tests/fuzz/kept/*.txt)))); do echo "== $$one"; \
+		PYTHONPATH=.fuzz/lib $(BIN)/python -m tests.fuzz.run $$one $(or $(SECONDS_EACH),60) 2> .fuzz/$$one.log \
+		|| { tail -40 .fuzz/$$one.log; exit 1; }; done
+
+.fuzz/lib/.stamp: requirements-fuzz.lock | $(UV)
+	@$(UV) pip install --quiet --target .fuzz/lib --python $(BIN)/python --require-hashes -r $<
+	@touch $@
 
 audit: build
 	@echo "== known advisories"
@@ -152,12 +163,12 @@ wheels: build .venv/.stamps/cross-compiler
 
 # A lock without the address of an index: every installation uses its own.
 lock: $(UV)
-	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-frameworks requirements-site requirements-wheels; do \
+	@for one in requirements $(EXTRAS:%=requirements-%) requirements-classifier requirements-dev requirements-frameworks requirements-fuzz requirements-site requirements-wheels; do \
 		$(UV) pip compile --quiet --universal --python-version 3.12 --generate-hashes --no-emit-index-url --no-header \
 			$$one.in -o $$one.lock; done
 
 clean:
-	rm -rf .venv .uv .frameworks .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .uv .frameworks .fuzz .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 # --- steps, each done again only when what it was made from has changed ------------------------------------------
 

@@ -20,6 +20,7 @@ PYTHON_LOCKS: Final = (
     "requirements-reports.lock",
     "requirements-dev.lock",
     "requirements-frameworks.lock",
+    "requirements-fuzz.lock",
     "requirements-site.lock",
     "requirements-wheels.lock",
 )
