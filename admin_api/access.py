@@ -146,6 +146,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/break-glass"): _page(Scope.APPROVALS_READ),
         ("POST", "/break-glass"): _page(Scope.BREAK_GLASS),
         ("POST", "/break-glass/{}"): _urgent(_page(Scope.APPROVALS_WRITE)),
+        ("POST", "/break-glass/{}/end"): _page(Scope.BREAK_GLASS),
         # - activity, calls, refusals, overview
         ("GET", "/activity"): _page(Scope.ACTIONS_READ),
         ("GET", "/calls/{}"): _or_owner(_page(Scope.ACTIONS_READ)),
@@ -324,6 +325,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/break-glass"): _administrators(Scope.APPROVALS_READ),
         ("POST", "/admin/break-glass"): _administrators(Scope.BREAK_GLASS),
         ("GET", "/admin/break-glass/{}"): _administrators(Scope.APPROVALS_READ),
+        ("POST", "/admin/break-glass/{}/end"): _administrators(Scope.BREAK_GLASS),
         ("POST", "/admin/break-glass/{}/review"): _urgent(_administrators(Scope.APPROVALS_WRITE)),
         ("POST", "/v1/mcp-tools/offer"): _agents(Scope.ACTIONS_WRITE),
         ("GET", "/admin/canaries"): _administrators(Scope.POLICIES_READ),

@@ -19,7 +19,7 @@ from admin_api.pagination import (
     list_request,
 )
 from headgate.approvals.approver import approver_of_now
-from headgate.break_glass.service import break_glass, review_glass
+from headgate.break_glass.service import break_glass, end_unused_glass, review_glass
 from headgate.break_glass.store import find_glass, list_glasses
 from headgate.journal.apply import require_applied
 from headgate.kernel.ids import IdPrefix
@@ -72,6 +72,16 @@ async def get(id: BreakGlassId, principal: CurrentPrincipal, dependencies: Curre
     async with dependencies.database.transaction(principal.org_id) as connection:
         glass = await find_glass(connection, principal.org_id, id)
     return glass_answer(glass, dependencies.clock())
+
+
+@router.post("/admin/break-glass/{id}/end")
+async def end(id: BreakGlassId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> GlassAnswer:  # noqa: A002 - as in the specification's routes
+    """Ends a break-glass use before its time. Only for the person who opened it; 409 if it was used or is over. A
+    second person must still review it."""
+    async with administer(principal, dependencies) as change:
+        person = await approver_of_now(change.connection, principal.org_id, voter_of(principal), change.at)
+        glass = await end_unused_glass(change, person, id)
+    return glass_answer(glass, change.at)
 
 
 @router.post("/admin/break-glass/{id}/review")

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Query
 from starlette.responses import Response
 
 from admin_api.actions.search_routes import search
-from admin_api.break_glass.routes import list_all, open_glass, review
+from admin_api.break_glass.routes import end, list_all, open_glass, review
 from admin_api.break_glass.schemas import OpenRequest, ReviewRequest
 from admin_api.identifiers import ActionId, BreakGlassId
 from admin_api.pages import see_other
@@ -65,6 +65,18 @@ async def review_one(api: CurrentApi, pass_id: BreakGlassId) -> Response:
     except HeadgateError as error:
         return await _page(api, typed=_typed(form), reviewed=pass_id, error=error)
     return see_other(f"{_PATH}?view=all")
+
+
+@router.post("/break-glass/{pass_id}/end", response_class=Response)
+async def end_one(api: CurrentApi, pass_id: BreakGlassId) -> Response:
+    """Ends a use before its time."""
+    try:
+        await api.call(end, pass_id, api.principal, api.dependencies)
+    except NotFoundError:
+        raise
+    except HeadgateError as error:
+        return await _page(api, error=error)
+    return see_other(_PATH)
 
 
 def _typed(form: Form) -> dict[str, str]:

@@ -104,6 +104,7 @@ class EventType(StrEnum):
     GRANT_REVOKED = "grant.revoked"
     BREAK_GLASS_OPENED = "break_glass.opened"
     BREAK_GLASS_USED = "break_glass.used"
+    BREAK_GLASS_ENDED = "break_glass.ended"
     BREAK_GLASS_REVIEWED = "break_glass.reviewed"
     USER_DEACTIVATED = "user.deactivated"
     USER_REACTIVATED = "user.reactivated"

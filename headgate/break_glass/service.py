@@ -13,7 +13,7 @@ from headgate.break_glass.model import (
     Review,
     ReviewOutcome,
 )
-from headgate.break_glass.store import find_denied, find_glass, insert_glass, save_review, waiting_glasses
+from headgate.break_glass.store import end_glass, find_denied, find_glass, insert_glass, save_review, waiting_glasses
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, ValidationError
@@ -85,6 +85,21 @@ async def break_glass(
     }
     await change.record(EventType.BREAK_GLASS_OPENED, data, action_id=glass.action_id, agent_id=glass.agent_id)
     return glass
+
+
+async def end_unused_glass(change: OrganizationChange, person: Voter, pass_id: str) -> BrokenGlass:
+    """By the person who opened it: the call is denied again at once. The review stays open. Raises NotFoundError,
+    ForbiddenError, ConflictError."""
+    glass = await find_glass(change.connection, change.org_id, pass_id, lock=True)
+    if person.agent_id is not None or glass.opened_by not in person.named.users:
+        raise ForbiddenError("Only the person who opened this break-glass use can end it. Others end it by a review.")
+    if not await end_glass(change.connection, change.org_id, pass_id, change.at):
+        raise ConflictError("This break-glass use is over.", details={"status": glass.status(change.at).value})
+    await change.raise_generation()
+    await change.record(
+        EventType.BREAK_GLASS_ENDED, {"pass_id": pass_id}, action_id=glass.action_id, agent_id=glass.agent_id
+    )
+    return await find_glass(change.connection, change.org_id, pass_id)
 
 
 async def review_glass(

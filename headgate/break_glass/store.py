@@ -139,6 +139,13 @@ async def list_glasses(
     return GlassPage(glasses, total, is_minimum, glasses[-1].pass_id if len(glasses) == limit else None)
 
 
+async def end_glass(connection: Connection, org_id: str, pass_id: str, at: datetime) -> bool:
+    """False: it could not be used any more."""
+    cursor = await connection.execute("SELECT end_break_glass(%s, %s, %s) AS ended", [org_id, pass_id, at])
+    row = await cursor.fetchone()
+    return row is not None and bool(row["ended"])
+
+
 async def save_review(connection: Connection, org_id: str, pass_id: str, review: Review) -> None:
     """The caller holds the row's lock."""
     await connection.execute(

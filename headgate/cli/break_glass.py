@@ -77,6 +77,19 @@ def list_all(client: ApiClient, open_only: bool, limit: int, as_json: bool) -> N
 
 @break_glass.command()
 @click.argument("glass_id")
+@json_option
+@client_option
+def end(client: ApiClient, glass_id: str, as_json: bool) -> None:
+    """End a use that you opened, before its time. A second person must still review it."""
+    answer = client.send(operations.end_break_glass, id_of(client, BREAK_GLASS, glass_id))
+    if as_json:
+        show_json(answer)
+        return
+    click.echo(f"{safe(answer['id'])} has ended")
+
+
+@break_glass.command()
+@click.argument("glass_id")
 @click.option("--outcome", type=click.Choice(["justified", "not_justified"]), required=True)
 @click.option("--note", help="Required if the use was not justified.")
 @json_option

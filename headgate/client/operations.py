@@ -653,6 +653,11 @@ def get_break_glass(id: str) -> Call[GlassAnswer]:
     return Call("GET", f"/admin/break-glass/{_segment(id)}")
 
 
+def end_break_glass(id: str) -> Call[GlassAnswer]:
+    """Ends a break-glass use before its time. ``POST /admin/break-glass/{id}/end``"""
+    return Call("POST", f"/admin/break-glass/{_segment(id)}/end")
+
+
 def review_break_glass(id: str, body: ReviewRequest) -> Call[GlassAnswer]:
     """Reviews a break-glass use. ``POST /admin/break-glass/{id}/review``"""
     return Call("POST", f"/admin/break-glass/{_segment(id)}/review", body=body)

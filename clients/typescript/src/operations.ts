@@ -444,6 +444,11 @@ export function getBreakGlass(id: string): Call<GlassAnswer> {
   return new Call("GET", `/admin/break-glass/${segment(id)}`);
 }
 
+/** Ends a break-glass use before its time. `POST /admin/break-glass/{id}/end` */
+export function endBreakGlass(id: string): Call<GlassAnswer> {
+  return new Call("POST", `/admin/break-glass/${segment(id)}/end`);
+}
+
 /** Reviews a break-glass use. `POST /admin/break-glass/{id}/review` */
 export function reviewBreakGlass(id: string, body: ReviewRequest): Call<GlassAnswer> {
   return new Call("POST", `/admin/break-glass/${segment(id)}/review`, { body });

@@ -18,6 +18,7 @@ CALLERS = {
     "use_exemption": {"proxy", "api"},
     "give_back_exemption": set(),
     "break_glass_open": {"api", "worker"},
+    "end_break_glass": {"api"},
     "record_refusals": {"proxy"},
     "note_mcp_tools": {"proxy", "api"},
     "end_executions": {"api", "worker"},

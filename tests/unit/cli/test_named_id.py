@@ -65,6 +65,7 @@ COMMANDS = [
     (("webhooks", "rotate-secret", "{}"), "whk", "/admin/webhooks/{}/rotate-secret"),
     (("grants", "show", "{}"), "grt", "/admin/grants/{}"),
     (("grants", "revoke", "{}", "--reason", "x"), "grt", "/admin/grants/{}"),
+    (("break-glass", "end", "{}"), "brk", "/admin/break-glass/{}/end"),
     (("break-glass", "review", "{}", "--outcome", "justified"), "brk", "/admin/break-glass/{}/review"),
     (("reports", "show", "{}"), "rep", "/admin/audit/reports/{}"),
     (("reports", "download", "{}"), "rep", "/admin/audit/reports/{}"),

@@ -270,6 +270,7 @@ async def _permissions(walk: Walk) -> None:
     opening = {"action_id": denied.json()["id"], "reason": "production burns"}
     frida = {"by": "frida", "role": Role.BREAK_GLASS}
     glass = await walk.step("POST", "/admin/break-glass", json=opening, says="break_glass.opened", **frida)
+    await walk.step("POST", "/admin/break-glass/{}/end", glass["id"], says="break_glass.ended", **frida)
     review = {"outcome": "justified"}
     await walk.step("POST", "/admin/break-glass/{}/review", glass["id"], json=review, says="break_glass.reviewed")
 

@@ -78,6 +78,27 @@ async def test_somebody_else_reviews_it(gate) -> None:
     assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
 
 
+async def test_who_opened_it_ends_it_and_somebody_else_reviews_it_still(gate, new_gate) -> None:
+    opened = (await _open(gate, await _denied(gate))).json()
+    path, frida = f"/admin/break-glass/{opened['id']}", gate.person("frida", Role.BREAK_GLASS)
+    for other, status in ((gate.person("fred", Role.BREAK_GLASS), 403), (gate.person(), 403)):
+        assert (await other.post(f"{path}/end")).status_code == status
+    stranger = (await new_gate()).person("frida", Role.BREAK_GLASS)
+    assert (await stranger.post(f"{path}/end")).status_code == 404
+    ended = await frida.post(f"{path}/end")
+    assert (ended.status_code, ended.json()["status"], ended.json()["review"]) == (200, "expired", None)
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+    assert (await frida.post(f"{path}/end")).status_code == 409
+    assert (await gate.person().post(f"{path}/review", json={"outcome": "justified"})).status_code == 200
+
+
+async def test_what_was_used_is_not_ended(gate) -> None:
+    opened = (await _open(gate, await _denied(gate))).json()
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "allowed"
+    refused = await gate.person("frida", Role.BREAK_GLASS).post(f"/admin/break-glass/{opened['id']}/end")
+    assert (refused.status_code, refused.json()["error"]["details"]["status"]) == (409, "used")
+
+
 async def test_it_runs_out(gate) -> None:
     action_id = await _denied(gate)
     await _open(gate, action_id, expires_in_seconds=1)

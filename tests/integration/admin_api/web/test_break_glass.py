@@ -72,6 +72,18 @@ async def test_a_second_person_ends_and_reviews_it(gate) -> None:
     assert (await anna.post(path, data={"outcome": "justified"})).status_code == 409
 
 
+async def test_who_opened_it_ends_it_on_the_page(gate) -> None:
+    await _open(gate, await _denied(gate))
+    frida, path = gate.person("frida", Role.BREAK_GLASS), f"{_PATH}/{await _id(gate)}/end"
+    assert f'action="{path}"' in (await frida.get(_PATH)).text
+    assert f'action="{path}"' not in (await gate.person("anna", Role.APPROVER).get(_PATH)).text
+    assert (await frida.post(path)).headers["location"] == _PATH
+    words = _text((await frida.get(_PATH)).text)
+    assert "Expired, not used" in words and "Break-glass is open" not in words
+    again = await frida.post(path)
+    assert (again.status_code, "This break-glass use is over." in again.text) == (409, True)
+
+
 async def test_several_are_counted(gate) -> None:
     for host in ("a", "b"):
         await _open(gate, await _denied(gate, host=host))
