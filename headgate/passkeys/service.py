@@ -17,6 +17,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, UnauthorizedError
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.mfa.closed_sessions import close_tokens
 from headgate.mfa.code_store import delete_codes, lock_codes
 from headgate.mfa.events import tell
 from headgate.mfa.factor_store import find_factors
@@ -37,7 +38,7 @@ from headgate.passkeys.store import (
     take_challenge,
 )
 from headgate.sessions.model import Browser
-from headgate.sessions.service import record_failed_login
+from headgate.sessions.service import EndReason, close_sessions, record_failed_login
 
 PASSKEY_LEVEL: Final = "aal2"
 _CHALLENGE_LASTS: Final = timedelta(minutes=5)
@@ -135,7 +136,8 @@ class Passkeys:
         return passkey
 
     async def remove(self, person: Person, passkey_id: str) -> None:
-        """Raises ForbiddenError, NotFoundError."""
+        """The person's other sessions end: the passkey, and a session that it opened, may be with whoever has the
+        device. Raises ForbiddenError, NotFoundError."""
         async with self._database.transaction(person.org_id) as connection:
             await lock_codes(connection, person.org_id, person.user_id)  # of two removals, one is the last
             known = await list_passkeys(connection, person.org_id, person.user_id)
@@ -146,8 +148,16 @@ class Passkeys:
             await self._tell(
                 connection, EventType.PASSKEY_REMOVED, person.actor, passkey_id, person.org_id, person.user_id
             )
+            await self._end_other_sessions(connection, person)
             if len(known) == 1:
                 await self._purge_codes(connection, person)
+
+    async def _end_other_sessions(self, connection: Connection, person: Person) -> None:
+        now, asking = self._clock(), person.browser_session_id
+        await close_tokens(connection, person, now)
+        await close_sessions(
+            connection, person.actor, person.org_id, person.user_id, at=now, reason=EndReason.REVOKED, but=asking
+        )
 
     async def _purge_codes(self, connection: Connection, person: Person) -> None:
         """The last passkey is gone: without another factor there is nothing left that recovery codes would recover."""

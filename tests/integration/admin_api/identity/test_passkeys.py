@@ -218,6 +218,19 @@ async def test_a_person_adds_and_removes_passkeys_with_what_they_have(api, organ
     assert (await _sign_in(browser, second.get(await _options(browser)))).status_code == 303
 
 
+async def test_other_sessions_end_with_a_passkey(api, organization, browser, origin) -> None:
+    """One of them may be open on the device that was lost."""
+    device = SoftAuthenticator(origin, "localhost")
+    assert (await _join(browser, await _invite(api, organization.org_id), device)).status_code == 303
+    async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60, headers=_OWN) as lost:
+        assert (await _sign_in(lost, device.get(await _options(lost)))).status_code == 303
+        assert (await lost.get("/auth/session")).status_code == 200
+        [passkey] = (await browser.get("/v1/passkeys")).json()["data"]
+        assert (await browser.delete(f"/v1/passkeys/{passkey['id']}")).status_code == 200
+        assert (await lost.get("/auth/session")).status_code == 401
+    assert (await browser.get("/auth/session")).status_code == 200
+
+
 async def test_recovery_codes_end_with_the_last_passkey(api, organization, browser, origin, superuser) -> None:
     first, second = SoftAuthenticator(origin, "localhost"), SoftAuthenticator(origin, "localhost")
     assert (await _join(browser, await _invite(api, organization.org_id), first)).status_code == 303
