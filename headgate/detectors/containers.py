@@ -18,7 +18,7 @@ import zstandard
 _LZMA_MEMORY_BYTES: Final = 64 << 20
 _ZSTD_WINDOW_BYTES: Final = 8 << 20
 MEMBERS_MAX: Final = 256
-"""Members of one archive that are opened."""
+"""Members of one archive that are opened, and streams behind one another: each copies all that follows it."""
 
 _LOCAL_HEADER: Final = struct.Struct("<4sHHHHHIIIHH")  # APPNOTE 4.3.7
 _LOCAL: Final = b"PK\x03\x04"
@@ -89,15 +89,15 @@ def _decompressed(decompress: _Decompress, data: bytes, size_max: int) -> _Plain
 def _inflate(data: bytes, size_max: int) -> _Plain:
     """All members of a gzip file: some readers stop after the first, others do not. Of other forms, likewise."""
     plain = bytearray()
-    while data and len(plain) <= size_max:
+    for _ in range(MEMBERS_MAX):
         machine = zlib.decompressobj(wbits=47)
         plain += machine.decompress(data, size_max + 1 - len(plain))
         if not machine.eof:
             return _Plain(bytes(plain), not machine.unconsumed_tail and len(plain) <= size_max)
         data = machine.unused_data
-        if container_of(data) not in ("gzip", "zlib"):
-            break
-    return _Plain(bytes(plain), len(plain) <= size_max, data)
+        if len(plain) > size_max or container_of(data) not in ("gzip", "zlib"):
+            return _Plain(bytes(plain), len(plain) <= size_max, data)
+    return _Plain(bytes(plain), is_whole=False)
 
 
 def _inflate_raw(data: bytes, size_max: int) -> _Plain:
@@ -107,24 +107,24 @@ def _inflate_raw(data: bytes, size_max: int) -> _Plain:
 
 def _unbzip2(data: bytes, size_max: int) -> _Plain:
     plain = bytearray()
-    while len(plain) <= size_max:
+    for _ in range(MEMBERS_MAX):
         machine = bz2.BZ2Decompressor()
         plain += machine.decompress(data, size_max + 1 - len(plain))
         data = machine.unused_data
-        if container_of(data) != "bzip2":
-            break
-    return _Plain(bytes(plain), len(plain) <= size_max, data)
+        if len(plain) > size_max or container_of(data) != "bzip2":
+            return _Plain(bytes(plain), len(plain) <= size_max, data)
+    return _Plain(bytes(plain), is_whole=False)
 
 
 def _unxz(data: bytes, size_max: int) -> _Plain:
     plain = bytearray()
-    while len(plain) <= size_max:
+    for _ in range(MEMBERS_MAX):
         machine = lzma.LZMADecompressor(memlimit=_LZMA_MEMORY_BYTES)
         plain += machine.decompress(data, size_max + 1 - len(plain))
         data = machine.unused_data.lstrip(b"\0")
-        if container_of(data) not in ("xz", "lzma"):
-            break
-    return _Plain(bytes(plain), len(plain) <= size_max, data)
+        if len(plain) > size_max or container_of(data) not in ("xz", "lzma"):
+            return _Plain(bytes(plain), len(plain) <= size_max, data)
+    return _Plain(bytes(plain), is_whole=False)
 
 
 def _unzstd(data: bytes, size_max: int) -> _Plain:
