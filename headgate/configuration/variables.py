@@ -184,12 +184,12 @@ def http_url(given: str) -> str:
 
 def proxy_address(given: str) -> Secret:
     """Of a proxy, with or without user and password."""
-    parts = urlsplit(given)
     try:
-        port = parts.port
-    except ValueError:
-        port = 0
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        parts = urlsplit(given)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # its text may hold the password
+        is_usable = False
+    if not is_usable:
         raise ValueError("give an address of the form http://user:password@host:port, or https://…")
     if parts.path not in ("", "/") or parts.query or parts.fragment:
         raise ValueError("a proxy's address ends with its port; in user and password, percent-encode / ? # and @")

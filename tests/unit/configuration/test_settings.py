@@ -60,6 +60,14 @@ def test_an_error_shows_no_secret() -> None:
     assert "HEADGATE_DATABASE_URL" in caught.value.message
 
 
+@pytest.mark.parametrize("password", ["hunter\u21162", "hun[ter]2", "hunter2@x:y"])
+def test_an_address_that_cannot_be_read_shows_no_password(password: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        read_settings({"HEADGATE_UPSTREAM_PROXY_URL": f"http://user:{password}@proxy.example.com:0"})
+    assert "hun" not in str(caught.value.details) + caught.value.message
+    assert "ter" not in caught.value.message
+
+
 def test_an_empty_variable_is_unset() -> None:
     assert read_settings({"HEADGATE_API_PORT": "", "HEADGATE_REDIS_URL": ""}).redis_url is None
 
