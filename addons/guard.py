@@ -61,6 +61,8 @@ class Dial:
     port: int
     own: OwnPlaces
     permitted: bool = False
+    look_up_seconds: float | None = None
+    """Where a name without an address goes on to an upstream proxy: how long its look-up may take."""
     tunnelled_to: tuple[Address | str, ...] = ()
     """Set where the connection leads through an upstream proxy: what that was asked for, so the peer is the proxy."""
 

@@ -69,8 +69,8 @@ class ChainedConnections:
         if literal is not None:
             return [literal]  # judged in server_connect
         try:
-            async with asyncio.timeout(LOOK_UP_SECONDS if self._tunnels.proxy.resolves_names else None):
-                found = await self._loop.getaddrinfo(dial.host, dial.port, type=socket.SOCK_STREAM)
+            dial.look_up_seconds = LOOK_UP_SECONDS if self._tunnels.proxy.resolves_names else None
+            found = await self._loop.getaddrinfo(dial.host, dial.port, type=socket.SOCK_STREAM)
         except BlockedAddressError:
             raise
         except OSError:  # TimeoutError is one

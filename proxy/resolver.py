@@ -61,7 +61,9 @@ class GuardedResolver:
         )
         looking.add_done_callback(lambda _: free.release())
         # Shielded: a client that goes away does not end the thread, and so gives nothing back.
-        found: Any = await asyncio.shield(looking)
+        # Not of the wait before: agents can make it long, and a name without an answer may go to an upstream proxy.
+        async with asyncio.timeout(dial.look_up_seconds):
+            found: Any = await asyncio.shield(looking)
         selected = dial.select(ip_address(info[4][0].partition("%")[0]) for info in found)
         return [info for info in found if ip_address(info[4][0].partition("%")[0]) in selected]
 

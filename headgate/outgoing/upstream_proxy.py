@@ -57,7 +57,7 @@ class UpstreamProxy:
     def targets(self, host: str, addresses: Sequence[Address]) -> tuple[Address | str, ...]:
         """What the proxy is asked for: the addresses that were checked, or the name, if the proxy resolves names and no
         private address is known for this one. A private one was permitted, and no other may take its place."""
-        by_name = self.resolves_names and not _is_literal(host)
+        by_name = self.resolves_names and not _is_literal(host) and may_be_public(host)
         if by_name and all(kind_of(one) is AddressKind.PUBLIC for one in addresses):
             return (host,)
         return tuple(addresses)

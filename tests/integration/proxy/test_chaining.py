@@ -245,14 +245,14 @@ async def test_what_is_named_and_on_this_machine_is_reached(chained, corporate, 
 
 
 async def test_the_name_goes_to_a_proxy_that_resolves(chained, corporate, names, answer) -> None:
+    names["api.example.com"] = [PUBLIC]
     running = await chained("proxy")
     assert answer(await call(running)).status == 200
-    assert corporate.asked == [f"{HOST}:443"]
+    assert corporate.asked == [f"{PUBLIC}:443"]  # a name that only this network has: by the address that was checked
     corporate.reach = ("127.0.0.1", running.upstream.plain_port)
-    assert answer(await running.plain(absolute("unknown.example.com"))).status == 200
-    assert corporate.asked[1:] == ["unknown.example.com:80"]
-    assert answer(await running.plain(absolute(PUBLIC))).status == 200
-    assert corporate.asked[2:] == [f"{PUBLIC}:80"]
+    for host in ("api.example.com", "unknown.example.com", PUBLIC):
+        assert answer(await running.plain(absolute(host))).status == 200
+        assert corporate.asked.pop() == f"{host}:80"
 
 
 @pytest.mark.parametrize("host", ["metadata.google.internal", "vault", "printer.local", "a.localhost", "router.lan"])
@@ -271,6 +271,29 @@ async def test_a_name_server_that_does_not_answer(chained, corporate, answer, mo
     corporate.reach = ("127.0.0.1", running.upstream.plain_port)
     assert answer(await running.plain(absolute("unknown.example.com"))).status == 200
     assert corporate.asked == ["unknown.example.com:80"]
+
+
+async def test_names_without_an_answer_open_no_other_name(chained, corporate, names, answer, monkeypatch) -> None:
+    """An agent that fills its organization's look-ups makes the next one wait, and not pass unchecked."""
+    monkeypatch.setattr(chaining, "LOOK_UP_SECONDS", 0.2)
+    names["wiki.example.com"] = ["10.0.0.5"]
+    running = await chained("proxy")
+    corporate.reach = ("127.0.0.1", running.upstream.plain_port)
+    resolver = asyncio.get_running_loop().getaddrinfo
+    resolve = resolver._resolve
+
+    async def slow(host, port, **options):
+        await asyncio.sleep(1 if host.startswith("tar") else 0)
+        return await resolve(host, port, **options)
+
+    resolver._resolve = slow
+    async with asyncio.TaskGroup() as group:
+        for number in range(16):
+            group.create_task(running.plain(absolute(f"tar{number}.example.com")))
+        await asyncio.sleep(0.1)
+        received = answer(await running.plain(absolute("wiki.example.com")))
+    assert (received.status, json.loads(received.body)["error"]["code"]) == (403, "DESTINATION_BLOCKED")
+    assert "wiki.example.com:80" not in corporate.asked
 
 
 async def test_a_name_without_an_address_is_refused_where_the_gate_resolves(chained, corporate, answer) -> None:
