@@ -4,7 +4,7 @@
 # make unit    only the unit tests
 # make check   only lint, types and import order; make tests TESTS=path: only these tests
 # make chaos   only the tests that break something, as docs/reliability.md lists them
-# make fuzz    each parser with random input, from what was kept (FUZZ=target SECONDS_EACH=60; tests/fuzz)
+# make fuzz    fuzz each parser, starting from the kept inputs (FUZZ=target SECONDS_EACH=60; tests/fuzz)
 # make audit   compare the locks with the databases of known advisories
 # make sbom    the bill of materials of an installation, as CycloneDX; make notice: its licenses
 # make wheels  the wheels of the program and of its engine for each platform, into dist/
@@ -87,7 +87,7 @@ tests: build tests/model_server/node_modules/.package-lock.json tests/identity_p
 chaos: build
 	@$(BIN)/pytest -v -n 0 $$(grep -o 'tests/[a-z0-9_/]*[.]py' docs/reliability.md | sort -u)
 
-# An input that breaks a promise ends it: its file is named.
+# Stops at the first input that breaks a promise of a parser, and names the file of the input.
 fuzz: build .fuzz/lib/.stamp
 	@for one in $(or $(FUZZ),$(basename $(notdir $(wildcard tests/fuzz/kept/*.txt)))); do echo "== $$one"; \
 		PYTHONPATH=.fuzz/lib $(BIN)/python -m tests.fuzz.run $$one $(or $(SECONDS_EACH),60) 2> .fuzz/$$one.log \
@@ -206,7 +206,7 @@ tests/coding_agents/node_modules/.package-lock.json: tests/coding_agents/package
 	@npm --prefix tests/coding_agents ci --silent --no-audit --no-fund
 	@touch $@
 
-# Agent frameworks as people install them, likewise: those of Python in an environment of their own.
+# Agent frameworks as people install them. Those for Python have an environment of their own.
 .frameworks/.installed: requirements-frameworks.lock | $(UV)
 	@echo "== agent frameworks of the tests"
 	@$(UV) venv --quiet --clear --python $(PYTHON) .frameworks
