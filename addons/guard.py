@@ -91,7 +91,7 @@ class Dial:
     def block_name(self) -> None:
         """The name has no address here, and none that the upstream proxy may be asked for."""
         self.client.blocked[(self.host, self.port)] = DestinationBlockedError(
-            f"{self.host} has no address on this machine, and is no public name that the upstream proxy may resolve",
+            f"{self.host} has no address here, and the upstream proxy resolves public names only",
             details={"host": self.host, "port": self.port, "kinds": []},
         )
         DESTINATIONS_BLOCKED.labels(kind="none").inc()

@@ -109,7 +109,7 @@ class GateHttp2Server(Http2Server):
             yield from self._answer_malformed_head()
         if type(event) is h2_events.StreamReset and not self._may_take_back(event.stream_id):
             self._arrived, self._is_ended = b"", True
-            yield from self.protocol_error("too many requests taken back", ErrorCodes.ENHANCE_YOUR_CALM)
+            yield from self.protocol_error("too many requests reset by the client", ErrorCodes.ENHANCE_YOUR_CALM)
             return True
         self._opening = event.stream_id if type(event) is h2_events.RequestReceived else None
         is_ended = yield from super().handle_h2_event(event)

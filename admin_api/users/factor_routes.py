@@ -16,7 +16,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["users"])
 
 @router.get("/admin/users/{id}/factors")
 async def of_user(id: UserId, principal: CurrentPrincipal, dependencies: CurrentDependencies) -> UserFactorsAnswer:  # noqa: A002 - as everywhere
-    """Gets which second factors a user has at Headgate."""
+    """Gets the second factors of a user."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await factors_of_user(connection, principal.org_id, id)
     return UserFactorsAnswer(
@@ -34,8 +34,9 @@ async def reset(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
 ) -> ResetFactorsAnswer:
-    """Removes the authenticator app, the passkeys and the recovery codes of a user, and signs the user out everywhere.
-    409 for oneself, for users of an identity provider, and for users without a second factor."""
+    """Removes the second factors of a user. Those are the authenticator app, the passkeys and the recovery codes. Also
+    signs the user out everywhere. 409 for oneself, for users of an identity provider, and for users without a second
+    factor."""
     async with administer(principal, dependencies) as change:
         done = await reset_factors(change, dependencies.vault, id, address=address_subject(request.scope))
     return ResetFactorsAnswer(

@@ -65,7 +65,7 @@ class ResetFactorsAnswer(BaseModel):
     authenticators_removed: int
     passkeys_removed: int
     codes_voided: int = Field(description="Deleted unused recovery codes")
-    sessions_ended: int = Field(description="Browser sessions; earlier tokens are refused, too")
+    sessions_ended: int = Field(description="Browser sessions; earlier tokens are refused too")
 
 
 def standing_answer(standing: Standing) -> StandingAnswer:

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 def reassign(
     client: ApiClient, approval_id: str, assignees: tuple[str, ...], reason: str | None, as_json: bool
 ) -> None:
-    """Ask other people: ASSIGNEES are email addresses, user ids or group:name. They replace the current assignees.
-    Votes are kept."""
+    """Replace the assignees. ASSIGNEES are email addresses, user ids or group:name. Votes are kept."""
     body: ReassignRequest = {"assignees": list(assignees)}
     if reason is not None:
         body["reason"] = reason
@@ -40,7 +39,7 @@ def reassign(
 @json_option
 @client_option
 def escalate(client: ApiClient, approval_id: str, reason: str | None, as_json: bool) -> None:
-    """Add the people that the policy names to escalate to, and notify all assignees. Once for each request."""
+    """Escalate the request, once. Headgate adds the people in the policy's escalate_to and notifies all assignees."""
     body: EscalateRequest = {} if reason is None else {"reason": reason}
     _asked(client.send(operations.escalate_approval, approval_id_of(client, approval_id), body), as_json)
 

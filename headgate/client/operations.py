@@ -2110,12 +2110,12 @@ def deactivate_user(id: str) -> Call[StandingAnswer]:
 
 
 def delete_user_factors(id: str) -> Call[ResetFactorsAnswer]:
-    """Reset. ``DELETE /admin/users/{id}/factors``"""
+    """Removes the second factors of a user. ``DELETE /admin/users/{id}/factors``"""
     return Call("DELETE", f"/admin/users/{_segment(id)}/factors")
 
 
 def get_user_factors(id: str) -> Call[UserFactorsAnswer]:
-    """Gets which second factors a user has at Headgate. ``GET /admin/users/{id}/factors``"""
+    """Gets the second factors of a user. ``GET /admin/users/{id}/factors``"""
     return Call("GET", f"/admin/users/{_segment(id)}/factors")
 
 

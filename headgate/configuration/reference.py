@@ -7,8 +7,8 @@ from headgate.configuration.settings import all_variables
 _HEAD = """\
 # Settings
 
-Every setting is an environment variable, read once when a process starts, or a line in [a file](#a-file-of-settings).
-Values that cannot be understood stop the process with a message that names all of them. This page is made from
+Every setting is an environment variable, or a line in [a file](#a-file-of-settings). A process reads its settings once,
+when it starts. If values are invalid, the process stops, and one message names all of them. This page is made from
 `headgate/configuration/settings.py` (`python -m headgate.configuration.reference > docs/reference/settings.md`); a test
 compares the two.
 
@@ -37,8 +37,8 @@ redis_url_file = "/etc/headgate/redis-url"
 ```
 
 A variable takes precedence over the file. A message about the file names each wrong line. Headgate reads the file only
-if nobody else can change it; with a secret in it, only if nobody else can read it either. No file is read that the
-variable does not name, whatever lies in the current folder.
+if nobody else can change it; with a secret in it, only if nobody else can read it either. Headgate reads no other file of
+settings, whatever the current folder holds.
 
 ## Other variables
 

@@ -165,13 +165,13 @@ class Settings:
     upstream_proxy_direct: str | None = variable(
         "HEADGATE_UPSTREAM_PROXY_DIRECT", None,
         "Destinations that are reached without that proxy, separated by commas: names, `*.name`, addresses, networks."
-        " Headgate's own API, and addresses of the machine itself, always are.", text,
+        " Headgate's own API and addresses of this machine are always reached directly.", text,
     )  # fmt: skip
     upstream_proxy_resolution: str = variable(
         "HEADGATE_UPSTREAM_PROXY_RESOLUTION", "local",
-        "Who resolves names. local: Headgate, and it asks the proxy for the address that it has checked. proxy: the"
-        " proxy is asked for the name; an address that Headgate finds is checked, and where it finds none, the proxy"
-        " alone keeps agents from private addresses.", one_of("local", "proxy"),
+        "Who resolves names. local: Headgate resolves them, and requests tunnels to the addresses that it has checked."
+        " proxy: the proxy resolves them. Headgate still checks each address that it finds; where it finds none, the"
+        " proxy alone keeps agents from private addresses.", one_of("local", "proxy"),
     )  # fmt: skip
     classifiers_dir: Path | None = variable(
         "HEADGATE_CLASSIFIERS_DIR", None,

@@ -74,7 +74,7 @@ def _text_of(value: Any) -> str:
 def _texts_of(values: list[Any]) -> Iterator[str]:
     for one in values:
         if not isinstance(one, str) or "," in one:
-            raise TypeError("a list has texts without commas")
+            raise TypeError("each entry of a list is a text without commas")
         yield one
 
 
@@ -88,6 +88,6 @@ def _line_of(text: str, key: str) -> int:
 def _unusable(path: Path, error: OSError | ValueError) -> ValidationError:
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, UnicodeDecodeError):
-        said = "it is no text in UTF-8"
+        said = "it is not UTF-8 text"
     message = f'the environment variable {SETTINGS_FILE} is "{path}": the file cannot be used: {said}'
     return ValidationError(message, details={"variable": SETTINGS_FILE, "reason": said})

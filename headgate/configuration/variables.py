@@ -77,7 +77,7 @@ def secret_in_file(name: str, given: str) -> str:
 
 
 def _why_unreadable(error: OSError | UnicodeDecodeError) -> str:
-    reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+    reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
     return f"the file cannot be read ({reason})"
 
 

@@ -84,7 +84,7 @@ class OpenCredentials:
             if not is_usable(carried.credential):
                 raise broken(now_is, "its certificate and its key cannot be used together")
             if (ends := valid_until(carried.credential)) <= now:
-                raise broken(now_is, f"its certificate expired on {ends.date()}: give it a new one")
+                raise broken(now_is, f"its certificate expired on {ends.date()}")
             until = min(until, ends)
         if even_broken:
             return carried

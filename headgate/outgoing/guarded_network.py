@@ -140,7 +140,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
                 raise
             if not may_be_public(host) or not self._rules.permits(host, _SOME_PUBLIC_ADDRESS, port):
                 raise OutgoingError(
-                    OutgoingFailure.BLOCKED, f"{host} has no address here, and is not called without one"
+                    OutgoingFailure.BLOCKED, f"{host} has no address here that can be checked"
                 ) from error
             addresses = []
         near = addresses if proxy.is_direct_name(host) else [one for one in addresses if proxy.is_direct(one)]

@@ -54,9 +54,9 @@ EXPLAINED = {
 STAYS_AN_ERROR = """
 ## Errors where OPA has a value
 
-Builtins have the values of OPA v1.22.2 (`python -m differential`), but for the last digit of some products of fractions: one of
-120,000 generated calls on 2026-11-27, where `product([-1.5, -293.960113])` is 440.94016949999997, and 440.9401695 in OPA. These calls
-are errors here, and an error denies:
+Builtins have the values of OPA v1.22.2 (`python -m differential`), except for the last digit of some products of fractions:
+`product([-1.5, -293.960113])` is 440.94016949999997 here and 440.9401695 in OPA (one of 120,000 generated calls, 2026-11-27). These
+calls are errors here, and an error denies:
 
 | call | why |
 |---|---|
@@ -75,7 +75,7 @@ to 64 bits, the engine to 53 |
 | `time.parse_ns`, `time.parse_rfc3339_ns` with names of zones, days of the year, second 60, small `t` and `z` | the \
 engine reads them otherwise |
 | `units.parse_bytes` with most fractions, and with exponents beyond 2^53 | OPA rounds to 64 bits |
-| `units.parse` with a fraction or an exponent, from 2^53 on | the engine has a double |
+| `units.parse` with a fraction or an exponent, from 2^53 on | the engine stores a double |
 | `urlquery.*`, `replace` with what is no text in the end | a text here is Unicode |
 | `net.cidr_merge` of IPv4 addresses in IPv6 | the engine has another network |
 """

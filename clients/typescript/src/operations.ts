@@ -1299,12 +1299,12 @@ export function deactivateUser(id: string): Call<StandingAnswer> {
   return new Call("POST", `/admin/users/${segment(id)}/deactivate`);
 }
 
-/** Reset. `DELETE /admin/users/{id}/factors` */
+/** Removes the second factors of a user. `DELETE /admin/users/{id}/factors` */
 export function deleteUserFactors(id: string): Call<ResetFactorsAnswer> {
   return new Call("DELETE", `/admin/users/${segment(id)}/factors`);
 }
 
-/** Gets which second factors a user has at Headgate. `GET /admin/users/{id}/factors` */
+/** Gets the second factors of a user. `GET /admin/users/{id}/factors` */
 export function getUserFactors(id: string): Call<UserFactorsAnswer> {
   return new Call("GET", `/admin/users/${segment(id)}/factors`);
 }

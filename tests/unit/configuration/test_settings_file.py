@@ -86,9 +86,9 @@ port = 1
     ("text", "says"),
     [
         ("api_port = \n", "line 1"),
-        (b"\xff", "it is no text in UTF-8"),
+        (b"\xff", "it is not UTF-8 text"),
         ("api_port = 1\napi_port = 2\n", "line 2"),
-        ('trusted_proxies = ["10.0.0.0/8,10.1.0.0/16"]', "a list has texts without commas"),
+        ('trusted_proxies = ["10.0.0.0/8,10.1.0.0/16"]', "each entry of a list is a text without commas"),
         ("API_PORT = 1", "API_PORT is not a setting"),
     ],
 )
