@@ -64,7 +64,7 @@ class Dial:
     look_up_seconds: float | None = None
     """Where a name without an address goes on to an upstream proxy: how long its look-up may take."""
     tunnelled_to: tuple[Address | str, ...] = ()
-    """Set where the connection leads through an upstream proxy: what that was asked for, so the peer is the proxy."""
+    """The targets that an upstream proxy was asked for; the peer is then the proxy. Empty: a direct connection."""
 
     @property
     def org_id(self) -> str | None:
@@ -89,7 +89,7 @@ class Dial:
         return selected
 
     def block_name(self) -> None:
-        """The name has no address here, and none that the upstream proxy may be asked for."""
+        """Remember the refusal of a name that has no address here and that the upstream proxy may not resolve."""
         self.client.blocked[(self.host, self.port)] = DestinationBlockedError(
             f"{self.host} has no address here, and the upstream proxy resolves public names only",
             details={"host": self.host, "port": self.port, "kinds": []},
@@ -124,7 +124,7 @@ def permitted_dial() -> Server | None:
 
 @contextmanager
 def outside_of_dial() -> Iterator[None]:
-    """For a connection that this task makes on the way to its destination: to the operator's proxy."""
+    """Suspends the dial of this task, for a connection to the operator's proxy: the guard does not check that one."""
     before = _dial.set(None)
     try:
         yield

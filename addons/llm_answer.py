@@ -73,7 +73,7 @@ class LlmAnswer:
             return None
         try:
             self._finish()
-        except Exception as error:  # noqa: BLE001 - as in begin; an outcome that is not recorded is worse than an estimate
+        except Exception as error:  # noqa: BLE001 - as in begin; without a record of the outcome an estimate is better
             self._give_up(error)
         return self._reader.usage(request_bytes=request_bytes, is_complete=is_complete)
 

@@ -34,7 +34,7 @@ def refused_call(data: RequestData, error: HeadgateError) -> RefusedCall:
 
 
 def refused_tunnel(host: str, port: int, reason: str) -> RefusedCall:
-    """A tunnel that was opened, and in which there was no request."""
+    """Names a tunnel that was opened and carried no request."""
     return _named("CONNECT", host, port, None, [], reason)
 
 

@@ -1,9 +1,9 @@
-"""Tells which clients do not accept the gate's certificate, and whether they are pinned to another one.
+"""Records which clients do not accept the gate's certificate, and whether they are pinned to another one.
 
-Such a client ends TLS before it sends a request, and its program reports an error of TLS that names no gate. There are
-three signs: an alert (RFC 8446, section 6.2), an end of the connection after the certificate was shown, and an end
-right after the handshake (GnuTLS, and programs that compare the certificate themselves). A client that accepts the
-gate's certificates for other hosts trusts its authority: what it refuses is this host's certificate.
+Such a client ends TLS before it sends a request, and its program reports an error of TLS that does not mention
+Headgate. There are three signs: an alert (RFC 8446, section 6.2), an end of the connection after the certificate was
+shown, and an end right after the handshake (GnuTLS, and programs that compare the certificate themselves). A client
+that accepts the gate's certificates for other hosts trusts its authority: it refuses the certificate of this host only.
 """
 
 import re
@@ -26,18 +26,18 @@ _ALERT: Final = re.compile(
     r"alert ((?:bad|unsupported) certificate|certificate (?:unknown|expired|revoked)|unknown ca|access denied)"
 )
 _CLOSED: Final = "The client disconnected during the handshake"
-"""mitmproxy's words."""
+"""The beginning of mitmproxy's message."""
 
 _AT_ONCE_SECONDS: Final = 1.0
-"""From the handshake to the end of a connection without a request: a client that verifies after the handshake ends it
-at once, one that keeps a spare connection later."""
+"""At most so long after the handshake a client that refuses the certificate ends the connection. A client that keeps a
+spare connection ends it later."""
 
 _MOST_AGENTS: Final = 10_000
 _MOST_HOSTS: Final = 32
 
 
 class RefusedCertificates:
-    """Counts them for the record: one event a minute and agent, which names hosts and signs (``RefusalCounts``)."""
+    """Counts refused certificates: one event a minute and agent, which names hosts and signs (``RefusalCounts``)."""
 
     def __init__(self, refusals: RefusalCounts) -> None:
         self._refusals = refusals
@@ -50,7 +50,7 @@ class RefusedCertificates:
             client_state(data.context.client).silent_tunnel = (address[0], address[1])
 
     def next_layer(self, nextlayer: NextLayer) -> None:
-        """Asked with the first bytes in a tunnel: its client has looked at the certificate, and goes on."""
+        """Called with the first bytes in a tunnel: its client has accepted the certificate."""
         client = client_state(nextlayer.context.client)
         address, client.silent_tunnel = client.silent_tunnel, None
         agent = _agent(client)

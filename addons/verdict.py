@@ -110,7 +110,7 @@ class ClientState:
     """Since when a request's head, or the TLS handshake before it, is incomplete (monotonic seconds); a connection that
     has just been accepted owes its first head. None: nothing is owed, it may stay idle."""
     silent_tunnel: tuple[str, int] | None = None
-    """Where a tunnel leads whose TLS handshake with the client is complete, until its client sends something."""
+    """Host and port of a tunnel after its TLS handshake with the client, until the client sends data."""
     unfinished: set["FlowState"] = field(default_factory=set)
     """Requests that are being decided, held or forwarded: a stop gives them time."""
     throttled: frozenset[Wire] = frozenset()

@@ -164,7 +164,7 @@ class Authenticator:
 
 
 def _agents_key_refused(scope: Scope | None, held: frozenset[Scope]) -> ForbiddenError:
-    """An agent's scopes read actions: an administrators' route that asks for these would show it the other agents'."""
+    """For each administrators' route, also if the key has its scope: the route shows the actions of all agents."""
     asks = f"needs the scope {scope} and " if scope is not None else ""
     details = {"key_kind": KeyKind.AGENT.value}
     if scope is not None and scope not in held:

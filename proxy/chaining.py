@@ -1,9 +1,9 @@
-"""Forwarded calls through the operator's own proxy: asyncio connects to a destination, and gets a tunnel to it.
+"""Sends forwarded calls through the operator's own proxy: asyncio connects to a destination, and gets a tunnel to it.
 
-Stands in for ``loop.create_connection`` where an upstream proxy is set, beside the guard in ``loop.getaddrinfo``
-(``proxy.resolver``), so that everything above it (TLS, HTTP/2, client certificates, WebSocket) is what it is without
-one. The guard judges before: a literal in ``server_connect``, a name where it is resolved, and the proxy is asked for
-the address that was judged.
+With an upstream proxy it replaces ``loop.create_connection``, as ``proxy.resolver`` replaces ``loop.getaddrinfo`` with
+the guard. So TLS, HTTP/2, client certificates and WebSockets work as without a proxy. The guard decides before: about
+a literal in ``server_connect``, about a name when it is resolved. The proxy is asked for an address that the guard
+permits.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ type _Connected = tuple[asyncio.Transport, asyncio.BaseProtocol]
 
 
 class ChainedConnections:
-    """Outside of a dial (database, Valkey) it changes nothing."""
+    """Changes connections of a dial only, not those to the database and to Valkey."""
 
     def __init__(self, connect: Callable[..., Any], tunnels: Tunnels, loop: asyncio.AbstractEventLoop) -> None:
         self._connect = connect
         self._tunnels = tunnels
         self._loop = loop
 
-    # The shapes are asyncio's own, which are wider than can be said more precisely.
+    # The signature is asyncio's own; its types cannot be narrowed.
     async def __call__(
         self, protocol_factory: Callable[[], Any], host: Any = None, port: Any = None, **options: Any
     ) -> _Connected:
@@ -84,5 +84,5 @@ class ChainedConnections:
 
 
 def chain(loop: asyncio.AbstractEventLoop, tunnels: Tunnels) -> None:
-    """Has ``loop`` connect to destinations through the proxy of ``tunnels``; after ``proxy.resolver.install``."""
+    """Makes ``loop`` connect to destinations through ``tunnels``. Call it after ``proxy.resolver.install``."""
     loop.create_connection = ChainedConnections(loop.create_connection, tunnels, loop)  # type: ignore[method-assign,assignment] # the seam itself

@@ -117,8 +117,8 @@ class GateHttp2Server(Http2Server):
         return is_ended
 
     def _may_take_back(self, stream_id: int) -> bool:
-        """A request that was read and decided for nothing counts as a refusal does, over all connections of the agent:
-        each new one would have a new allowance of frames."""
+        """A request that the client resets before its answer costs a decision. So it counts as a refusal, over all
+        connections of the agent: a new connection has a new allowance of frames."""
         stream = self.h2_conn.streams.get(stream_id)
         is_answered = stream is not None and stream.state_machine.headers_sent
         return is_answered or self._client.share.count_refusal()

@@ -1,5 +1,5 @@
-"""Which protocols exist: TLS and HTTP, and SOCKS5 as another spelling of CONNECT. Whatever else a client speaks is
-parsed as HTTP, and refused as such.
+"""The protocols of clients: TLS, HTTP, and SOCKS5 as another spelling of CONNECT. Anything else is parsed as HTTP, and
+refused as such.
 
 mitmproxy's own addon of this name also knows raw TCP, UDP, DNS and QUIC, which pass without any request hook.
 This one cannot make those layers at all.

@@ -1,7 +1,7 @@
 """SOCKS5 as another spelling of CONNECT (``proxy.socks_handshake``).
 
-Nothing is decided here. The handshake is turned into the request for a tunnel, and its answer into SOCKS' own, so that
-limits, identity, quotas and everything behind them see what they always see.
+Nothing is decided here. The layer turns the handshake into a CONNECT request, and its answer into a reply of SOCKS. So
+limits, identity, quotas and everything behind them see an ordinary CONNECT.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ _HEAD_MAX_BYTES: Final = 16 << 10
 
 
 class Socks5Layer(layer.Layer):
-    """``http`` makes the layer of an ordinary client connection, which is asked for the tunnel."""
+    """``http`` makes the layer of an ordinary client connection, which receives the CONNECT request."""
 
     def __init__(self, context: Context, http: Callable[[], layer.Layer]) -> None:
         super().__init__(context)
-        self._http = http()  # after this one: streams look for their layer right before themselves
+        self._http = http()  # made after super(): a stream finds its layer right before itself in the context
         self._handshake = Handshake()
         self._head = b""
         self._is_open = self._is_over = False
@@ -53,7 +53,7 @@ class Socks5Layer(layer.Layer):
                 yield from self._answered(command.data)
 
     def _answered(self, data: bytes) -> Commands[None]:
-        """A part of the answer to the request for a tunnel: its status is all that SOCKS can tell."""
+        """Takes a part of the answer to CONNECT. SOCKS can pass on its status only."""
         if self._is_over:
             return
         self._head += data

@@ -1,7 +1,7 @@
 """The client's side of a SOCKS5 handshake (RFC 1928, with user name and password of RFC 1929), without I/O.
 
-One form is known: CONNECT, with a password, which is the agent's key. It becomes the request for a tunnel that a client
-of an HTTP proxy sends.
+It accepts one form: CONNECT with a password, which is the agent's key. The result is the CONNECT request that a client
+of an HTTP proxy would send.
 """
 
 import re
@@ -21,11 +21,11 @@ _CONNECT: Final = 1
 _ADDRESS_BYTES: Final = {1: 4, 4: 16}
 _NAMED: Final = 3
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,252}", re.ASCII)
-"""Nothing else: it becomes a part of a request's head."""
+"""No other characters: the name becomes a part of a request's head."""
 
 
 class RefusedHandshakeError(Exception):
-    """Another form than the known one. ``answer``: what the client is told before the end."""
+    """The handshake has another form than the accepted one. ``answer``: the bytes to send before closing."""
 
     def __init__(self, answer: bytes) -> None:
         super().__init__()
@@ -33,13 +33,13 @@ class RefusedHandshakeError(Exception):
 
 
 def reply(code: int) -> bytes:
-    """To a request; the bound address is nobody's, as clients of a CONNECT need none (RFC 1928, section 6)."""
+    """The reply to a request (RFC 1928, section 6). Its bound address is 0.0.0.0: clients of CONNECT need none."""
     return bytes((5, code, 0, 1, 0, 0, 0, 0, 0, 0))
 
 
 @dataclass(slots=True)
 class Handshake:
-    """``feed`` it what arrives. ``connect``: the request for a tunnel, once the handshake is whole."""
+    """Give received bytes to ``feed``. ``connect``: the CONNECT request, once the handshake is complete."""
 
     connect: bytes | None = None
     _received: bytearray = field(default_factory=bytearray)
@@ -47,9 +47,9 @@ class Handshake:
     _key: bytes = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What the client is answered. Raises RefusedHandshakeError."""
+        """Returns the bytes to answer. Raises RefusedHandshakeError."""
         if self.connect is not None:
-            raise RefusedHandshakeError(reply(FAILED))  # nobody speaks in a tunnel before there is one
+            raise RefusedHandshakeError(reply(FAILED))  # data for the tunnel before the tunnel is open
         self._received += data
         answer = b""
         for step in (self._greeting, self._password, self._request)[self._step :]:
@@ -71,7 +71,7 @@ class Handshake:
         return bytes((5, _BY_PASSWORD))
 
     def _password(self, received: bytes) -> bytes | None:
-        """Any password is let on: whether it is a key is decided with the request, as for every tunnel."""
+        """Accepts every password. The addons check the key with the CONNECT request, as for every tunnel."""
         if len(received) < 2 or len(received) < 3 + received[1]:
             return None
         begin = 3 + received[1]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class ForwardProxy:
-    """``answer`` in place of a tunnel, for all or, as ``refused``, for one authority; b"": none at all, ever."""
+    """``answer`` replaces every tunnel, ``refused`` that of one authority; b"": the proxy never answers."""
 
     reach: tuple[str, int] | None = None
     credentials: str | None = None

@@ -29,7 +29,7 @@ type _Digest = Annotated[
 
 
 class _Vote(BaseModel):
-    """``reason`` and ``comment`` are two words for one text; of both, the one that the route documents counts.
+    """``reason`` and ``comment`` are two names of one text. If a body has both, the route's documented one counts.
 
     Other members are refused: a misspelled ``params`` would approve the action as it was, not as the reviewer has
     edited it."""

@@ -27,7 +27,7 @@ _RECORDED: Final = frozenset(
     }
 )
 
-# Described and not checked: whatever else the address names, the page lists the codes.
+# In the document only, and not checked: for an unknown code the page lists all codes.
 type _Code = Annotated[
     str, WithJsonSchema({"type": "string", "pattern": "^[A-Z][A-Z_]*$", "examples": [ErrorCode.ACTION_DENIED]})
 ]

@@ -57,7 +57,7 @@ class DiffLine:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """``origin``: where the value was first seen, as recorded. None: it was not looked up, or nobody showed it."""
+    """``origin``: where the value was first seen, as recorded. None: it was not looked up, or not seen before."""
 
     name: str
     value: str
@@ -106,7 +106,7 @@ async def approval_context(
         "status": _KIND[status],
         "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,
         "facts": [
-            # Of what a reviewer entered nothing is known.
+            # Values that a reviewer entered have no recorded origin.
             Fact(name, value, None if answer.edit else origin_of(origins, params, fields, name))
             for name, value in facts_of(fields, named)[: _FACTS if http is None else _FACTS - 1]
         ],
@@ -180,7 +180,7 @@ def facts_of(params: JsonObject, named: Sequence[str] = ()) -> list[tuple[str, s
 
 
 def origin_of(origins: JsonObject, params: JsonObject, fields: JsonObject, name: str) -> JsonValue:
-    """Of a field that ``facts_of`` named. ``fields``: the params, or their body."""
+    """The recorded origin of a field that ``facts_of`` named. ``fields``: the params, or their body."""
     return origins.get(("params.body" if fields is params.get("body") else "params") + step_of(name))
 
 

@@ -115,7 +115,7 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
 
 
 async def actors_of(api: Api, steps: Sequence[TimelineStepAnswer]) -> dict[str, str]:
-    """Of the people and agents of a timeline, by id."""
+    """The names of the people and agents of a timeline, by id."""
     actors = [one.actor.id for one in steps if one.actor is not None]
     return await names_of(api, [*actors, *(name for one in steps for name in one.assignees)])
 

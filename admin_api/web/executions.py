@@ -130,7 +130,7 @@ async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
 
 
 async def _attempts(api: Api, action_id: str) -> list[Moment]:
-    """Each attempt with how it ended, and the retries that people asked for."""
+    """Each attempt with its outcome, and the retries that people requested."""
     call = await api.call(get_call, action_id, api.request, api.principal, api.dependencies, expand="all")
     steps = [one for one in call.timeline or () if one.event.startswith(_ATTEMPT)]
     return moments_of(steps, await actors_of(api, steps))

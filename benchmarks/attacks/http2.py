@@ -12,7 +12,7 @@ from benchmarks.attacks.target import Target, flood, keep, many
 _CONNECTIONS: Final = 12
 _AT_ONCE_BYTES: Final = 1 << 18
 _ENDS: Final = 0x1 | 0x4
-"""Stream and header block."""
+"""Flags of HEADERS: END_STREAM and END_HEADERS (RFC 9113, 6.2)."""
 
 
 def _frame(kind: int, payload: bytes, *, stream: int = 0, flags: int = 0) -> bytes:
@@ -34,7 +34,7 @@ def _head(target: Target) -> list[tuple[bytes, bytes]]:
 
 
 async def _requests(target: Target, sent: bytes) -> None:
-    """``sent`` over a connection of its own, again and again."""
+    """Sends these bytes, over a new connection each time."""
 
     async def once() -> None:
         pair = await target.tunnel(http2=True)
@@ -97,14 +97,14 @@ async def large_header_blocks(target: Target) -> None:
 
 
 async def continued_header_blocks(target: Target) -> None:
-    """A block that goes on, frame after frame, and never ends (CVE-2024-27316)."""
+    """A header block of many CONTINUATION frames that never ends (CVE-2024-27316)."""
     field = hpack.Encoder().encode([(b"a", b"x" * 100)], huffman=False)
     sent = _frame(0x1, hpack.Encoder().encode(_head(target), huffman=False), stream=1)
     await _requests(target, sent + _frame(0x9, field * 9, stream=1) * 2000)
 
 
 async def requests_taken_back(target: Target) -> None:
-    """Requests that are reset at once (CVE-2023-44487)."""
+    """Requests that the client resets at once: rapid reset (CVE-2023-44487)."""
     encoder, sent = hpack.Encoder(), bytearray()
     for stream in range(1, 4001, 2):
         sent += _frame(0x1, encoder.encode(_head(target)), stream=stream, flags=_ENDS)
@@ -113,7 +113,7 @@ async def requests_taken_back(target: Target) -> None:
 
 
 async def unknown_frames(target: Target) -> None:
-    """Of a kind that nobody defined, which is to be ignored (RFC 9113, 4.1)."""
+    """Frames of an undefined type, which a receiver must ignore (RFC 9113, 4.1)."""
     await _frames(target, _frame(0xFA, b""))
 
 

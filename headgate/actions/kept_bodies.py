@@ -1,4 +1,4 @@
-"""An action with the bodies that retention has put away, in place of what stands in its rows."""
+"""Reads the bodies of an action that retention keeps encrypted, in place of those in its rows."""
 
 import json
 from dataclasses import replace
@@ -13,7 +13,8 @@ from headgate.vault.service import Vault
 
 
 async def with_kept_bodies(connection: Connection, org_id: str, detail: ActionDetail, vault: Vault) -> ActionDetail:
-    """Raises UnavailableError where they do not open. What was dropped or erased stays away."""
+    """Returns the action with its kept bodies, or without them if they were dropped or erased. Raises UnavailableError
+    if they cannot be decrypted."""
     if detail.action.body_state != BodyState.KEPT:
         return detail
     kept = await open_bodies(connection, org_id, detail.action.action_id, vault)

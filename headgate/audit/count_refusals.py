@@ -22,7 +22,7 @@ from headgate.kernel.errors import UnavailableError
 _log = structlog.get_logger(__name__)
 
 CERTIFICATE_REFUSED: Final = "CERTIFICATE_REFUSED"
-"""Among the codes of errors: here it was the client that refused, and the gate has answered nothing."""
+"""Stands in place of an error code: the client refused the gate's certificate, and the gate sent no answer."""
 
 _PERIOD_SECONDS: Final = 60.0
 _MOST_CAUSES: Final = 10_000

@@ -88,8 +88,8 @@ async def break_glass(
 
 
 async def end_unused_glass(change: OrganizationChange, person: Voter, pass_id: str) -> BrokenGlass:
-    """By the person who opened it: the call is denied again at once. The review stays open. Raises NotFoundError,
-    ForbiddenError, ConflictError."""
+    """Ends an unused break-glass use for the person who opened it: the call is denied again at once. The review stays
+    open. Raises NotFoundError, ForbiddenError, ConflictError."""
     glass = await find_glass(change.connection, change.org_id, pass_id, lock=True)
     if person.agent_id is not None or glass.opened_by not in person.named.users:
         raise ForbiddenError("Only the person who opened this break-glass use can end it. Others end it by a review.")

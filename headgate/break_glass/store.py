@@ -140,7 +140,7 @@ async def list_glasses(
 
 
 async def end_glass(connection: Connection, org_id: str, pass_id: str, at: datetime) -> bool:
-    """False: it could not be used any more."""
+    """Ends an unused one. Returns false if it was used, reviewed or expired before."""
     cursor = await connection.execute("SELECT end_break_glass(%s, %s, %s) AS ended", [org_id, pass_id, at])
     row = await cursor.fetchone()
     return row is not None and bool(row["ended"])

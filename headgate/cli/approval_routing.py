@@ -1,4 +1,4 @@
-"""``headgate approvals reassign|escalate``: who is asked, without a decision."""
+"""``headgate approvals reassign|escalate``: changes who is asked, and decides nothing."""
 
 from __future__ import annotations
 

@@ -38,11 +38,11 @@ _LEAST_FREE_MIB: Final = 1024
 _RENEWAL: Final = timedelta(days=30)
 _TIMEOUT_SECONDS: Final = 3.0
 CERTIFICATE_REFUSED: Final = "CERTIFICATE_REFUSED"
-"""As ``headgate.audit.count_refusals``, which imports a database."""
+"""The same as in ``headgate.audit.count_refusals``, whose import would load the database driver."""
 
-_LATELY: Final = timedelta(days=1)
-_EVENTS: Final = 100
-_MOST_SAID: Final = 5
+_REFUSED_WITHIN: Final = timedelta(days=1)
+_EVENTS_MAX: Final = 100
+_CALLS_NAMED_MAX: Final = 5
 
 
 class Verdict(StrEnum):
@@ -181,13 +181,13 @@ def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
 
 
 def check_refused_certificates(instance: RuntimeInformation, now: datetime) -> Iterator[Finding]:
-    """Which agents' clients have refused Headgate's certificate lately, and for which hosts: they call nothing there,
-    and their programs report an error of TLS that names no gate."""
+    """Which agents' clients refused Headgate's certificate in the last day, and for which hosts. Their programs report
+    an error of TLS that does not mention Headgate."""
     client = ApiClient(Target(instance.api_url, instance.admin_token))
-    begin = (now - _LATELY).isoformat()
+    begin = (now - _REFUSED_WITHIN).isoformat()
     try:
         events = client.send(
-            operations.list_audit_events, event_type="request.refused", start_date=begin, limit=_EVENTS
+            operations.list_audit_events, event_type="request.refused", start_date=begin, limit=_EVENTS_MAX
         )["data"]
     except HeadgateError:
         return
@@ -201,15 +201,15 @@ def check_refused_certificates(instance: RuntimeInformation, now: datetime) -> I
         for call in calls:
             if isinstance(call, dict):
                 said[f"{agent}: {call.get('host')} port {call.get('port')}: {call.get('reason')}"] = None
-    for text in list(said)[:_MOST_SAID]:
+    for text in list(said)[:_CALLS_NAMED_MAX]:
         yield Finding(Verdict.NOTE, f"{text} (docs/guides/clients.md#clients-that-refuse-the-certificate)")
-    if len(said) > _MOST_SAID:
-        yield Finding(Verdict.NOTE, f"{len(said) - _MOST_SAID} more: headgate audit list --type request.refused")
+    if len(said) > _CALLS_NAMED_MAX:
+        yield Finding(Verdict.NOTE, f"{len(said) - _CALLS_NAMED_MAX} more: headgate audit list --type request.refused")
 
 
 def check_proxy(proxy_url: str, authority: Path) -> Finding:
     """Whether a gate is there: one asks for a key (407, RFC 9110, section 15.5.8) before it does anything.
-    ``authority``: of the certificate that it shows, where clients speak TLS to it."""
+    ``authority``: the authority of its certificate, for an ``https://`` proxy."""
     parts = urlsplit(proxy_url)
     try:
         answer = _answer_to_connect(parts, authority if parts.scheme == "https" else None)

@@ -89,7 +89,7 @@ def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | 
 
 
 def named_data_directory(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """By HEADGATE_DATA_DIR, in the environment or in the file of settings. Raises ValidationError (the file)."""
+    """The value of HEADGATE_DATA_DIR, from the environment or the settings file. Raises ValidationError (file)."""
     if environment.get("HEADGATE_SETTINGS_FILE"):
         from headgate.configuration.settings import environment_with_file  # noqa: PLC0415 - most commands read none
 

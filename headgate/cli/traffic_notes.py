@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 @json_option
 @client_option
 def note(client: ApiClient, exchange_id: str, text: str, tags: tuple[str, ...], as_json: bool) -> None:
-    """Set the note and the tags of an exchange, for other reviewers. They replace the earlier note and tags. Without TEXT
-    and --tag, both are removed. The audit log records the change."""
+    """Set the note and the tags of an exchange, for other reviewers. They replace the earlier note and tags. Without
+    TEXT and --tag, both are removed. The audit log records the change."""
     body: AnnotationRequest = {"note": text, "tags": list(tags)}
     answer = client.send(operations.put_traffic_annotation, id_of(client, EXCHANGE, exchange_id), body)
     if as_json:

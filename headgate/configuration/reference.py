@@ -37,8 +37,8 @@ redis_url_file = "/etc/headgate/redis-url"
 ```
 
 A variable takes precedence over the file. A message about the file names each wrong line. Headgate reads the file only
-if nobody else can change it; with a secret in it, only if nobody else can read it either. Headgate reads no other file of
-settings, whatever the current folder holds.
+if nobody else can change it; with a secret in it, only if nobody else can read it either. Headgate reads no other file
+of settings, whatever the current folder holds.
 
 ## Other variables
 

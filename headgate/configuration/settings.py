@@ -456,8 +456,8 @@ class Settings:
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings that the environment says, and the file that it names. Raises ValidationError, which names each
-    variable that cannot be used."""
+    """Reads the settings from the environment and from the file that it names. Raises one ValidationError for all
+    variables that cannot be used."""
     given, problems = _with_file(environment)
     values: dict[str, Any] = {}  # the edge: checked field by field, frozen below
     for one in fields(Settings):
@@ -473,7 +473,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
 
 
 def environment_with_file(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment, and what the file of settings says beside it, for other processes and single variables. Raises
+    """The environment with the values of the settings file, for child processes and for single variables. Raises
     ValidationError."""
     given, problems = _with_file(environment)
     _require_none(problems)
@@ -502,7 +502,7 @@ def _value(row: Variable, given: Mapping[str, str]) -> object:
 
 
 def _names_of(row: Variable) -> list[str]:
-    """Of the setting, and of the file that it may stand in."""
+    """The variable of the setting, and the variable that names a file with its value."""
     return [one for one in (row.name, file_variable_of(row)) if one is not None]
 
 

@@ -1,7 +1,7 @@
-"""The file of settings that HEADGATE_SETTINGS_FILE names: TOML, ``api_port = 8480`` for HEADGATE_API_PORT=8480.
+"""Reads the settings file that HEADGATE_SETTINGS_FILE names: TOML, ``api_port = 8480`` for HEADGATE_API_PORT=8480.
 
-It is looked for nowhere: a file in the current folder may be an agent's. Nobody else may change it, or read it where it
-holds a secret.
+Headgate searches no folder for it: an agent may have written the file in the current folder. Other users must not be
+able to change it or, if it has a secret, to read it.
 """
 
 import difflib
@@ -20,8 +20,8 @@ _PREFIX: Final = "HEADGATE_"
 
 
 def read_settings_file(path: Path, known: Mapping[str, Variable]) -> tuple[dict[str, str], list[ValidationError]]:
-    """The texts of the variables (``known`` by their names) that the file sets, and everything that is wrong with it,
-    with its line."""
+    """Returns the texts of the variables that the file sets, and all of its errors with their lines. ``known``: the
+    settings by variable."""
     try:
         require_unchanged(path)
         text = path.read_text("utf-8")
@@ -60,7 +60,7 @@ def _checked(key: str, value: Any, place: str, known: Mapping[str, Variable]) ->
 
 
 def _text_of(value: Any) -> str:
-    """As a variable of the environment says it. Raises TypeError."""
+    """The value as an environment variable would hold it. Raises TypeError."""
     match value:
         case bool():
             return "on" if value else "off"

@@ -183,7 +183,7 @@ def http_url(given: str) -> str:
 
 
 def proxy_address(given: str) -> Secret:
-    """Of a proxy, with or without user and password."""
+    """The address of a proxy, with or without user and password."""
     try:
         parts = urlsplit(given)
         is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

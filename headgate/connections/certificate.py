@@ -30,7 +30,7 @@ def show_certificate(context: SSL.Context, credential: CertificateCredential) ->
 
 
 def valid_until(credential: CertificateCredential) -> datetime:
-    """Of a certificate that is usable. In TLS 1.3 a server refuses an expired one after the request was written."""
+    """When a usable certificate expires. In TLS 1.3 a server refuses an expired one after the request was sent."""
     return x509.load_pem_x509_certificates(credential.certificate.encode())[0].not_valid_after_utc
 
 

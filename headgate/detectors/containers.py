@@ -43,7 +43,7 @@ class Member(NamedTuple):
 
 
 class _Plain(NamedTuple):
-    """``rest``: what stands behind the compressed data."""
+    """``rest``: the bytes after the end of the compressed data."""
 
     data: bytes
     is_whole: bool
@@ -74,7 +74,7 @@ def members(name: str, data: bytes, size_max: int) -> Iterator[Member]:
 
 
 def _behind(rest: bytes) -> Iterator[Member]:
-    """What a reader that ignores the end goes on to, but padding."""
+    """Bytes after the end, without padding: some readers ignore the end and read them."""
     if rest := rest.strip(b"\0"):
         yield Member("", rest, is_whole=True)
 
@@ -87,7 +87,7 @@ def _decompressed(decompress: _Decompress, data: bytes, size_max: int) -> _Plain
 
 
 def _inflate(data: bytes, size_max: int) -> _Plain:
-    """All members of a gzip file: some readers stop after the first, others do not. Of other forms, likewise."""
+    """All members of a gzip file: some readers stop after the first, others do not. So do the functions below."""
     plain = bytearray()
     for _ in range(MEMBERS_MAX):
         machine = zlib.decompressobj(wbits=47)
@@ -165,7 +165,7 @@ def _zip_members(data: bytes, size_max: int) -> Iterator[Member]:
 
 
 def _after_the_end(data: bytes) -> bytes:
-    """Behind the end of the central directory (APPNOTE 4.3.16) that comes first after the last member."""
+    """The bytes after the first end of a central directory (APPNOTE 4.3.16) that follows the last member."""
     at = data.find(_END, data.rfind(_LOCAL))
     if at < 0 or len(data) - at < _END_BYTES:
         return b""

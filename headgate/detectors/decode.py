@@ -239,7 +239,8 @@ def _add_container(
 ) -> bool:
     """Whether it is one. ``is_certain``: one that cannot be opened leaves a gap, and is not merely something else.
 
-    Comments, extra fields and what stands between the members leave with it: its printable stretches are read too.
+    The printable text of the whole container is read too, because comments, extra fields and bytes between the members
+    can carry data.
     """
     if origin.depth >= budget.limits.decoding_depth_max:
         budget.note(GapReason.DECODING_DEPTH, "packed more often than is opened")

@@ -94,7 +94,7 @@ def look(text: str, words: InjectionWords, budget: Budget) -> Look:
 def _findings(text: str, budget: Budget) -> list[Window]:
     """In the order of their words, which do not overlap."""
     one = look(text, injection_words(), budget)
-    # In the order of their starts, and none overlaps the next.
+    # Sorted by start, without overlaps: so one bisection finds the window that a sign overlaps.
     found = list(likely_windows(one.lined, one.hits, one.sightings, window_model(), budget, 0.0))
     starts = [window.start for window in found]
     alone: list[Window] = []

@@ -34,14 +34,14 @@ async def replace_codes(
 
 
 async def lock_codes(connection: Connection, org_id: str, user_id: str) -> None:
-    """The batch's row, until the transaction ends: of two who change the codes at once, one follows the other."""
+    """Locks the batch's row until the transaction ends, so that concurrent changes of the codes run one by one."""
     await connection.execute(
         "SELECT FROM mfa_recovery_batches WHERE org_id = %s AND user_id = %s FOR UPDATE", [org_id, user_id]
     )
 
 
 async def delete_codes(connection: Connection, org_id: str, user_id: str) -> int:
-    """How many unused ones that ended."""
+    """Deletes all codes. Returns the number of unused ones."""
     await lock_codes(connection, org_id, user_id)
     cursor = await connection.execute(
         "DELETE FROM mfa_recovery_codes WHERE org_id = %s AND user_id = %s RETURNING used_at", [org_id, user_id]

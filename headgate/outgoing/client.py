@@ -39,7 +39,7 @@ _USER_AGENT: Final = ("User-Agent", "headgate")
 
 
 class OutgoingClient:
-    """``trust`` says whom TLS believes (``trust.trusted_roots``); ``proxy``: the operator's own, where there is one."""
+    """``trust`` says whom TLS believes (``trust.trusted_roots``); ``proxy``: the operator's own, if there is one."""
 
     def __init__(self, trust: ssl.SSLContext, resolve: Resolver, proxy: UpstreamProxy | None = None) -> None:
         self._trust = trust

@@ -23,7 +23,8 @@ from headgate.outgoing.upstream_proxy import LOOK_UP_SECONDS, may_be_public
 
 _MOST_ATTEMPTS: Final = 4
 _SOME_PUBLIC_ADDRESS: Final = ip_address("8.8.8.8")
-"""In place of the address of a name that only an upstream proxy resolves: what may not be public is not called so."""
+"""Stands for the unknown address of a name that only the upstream proxy resolves. Rules that permit no public address
+refuse the name."""
 
 
 class WatchedStream(httpcore.AsyncNetworkStream):

@@ -50,7 +50,7 @@ class _Protocol(asyncio.StreamReaderProtocol):
 
 
 class _Writer(asyncio.StreamWriter):
-    """asyncio's closes its transport when it is collected, also where another protocol has it by then."""
+    """asyncio's writer closes its transport when it is collected, even if another protocol has taken it over."""
 
     is_handed_over = False
 
@@ -91,7 +91,7 @@ class TcpStream(httpcore.AsyncNetworkStream):
         self._writer.transport.abort()
 
     def hand_over(self, protocol: asyncio.Protocol) -> asyncio.Transport:
-        """What arrives from now on is ``protocol``'s; nothing may be unread."""
+        """Gives the connection to ``protocol``, which receives all further data. Everything before was read."""
         transport = self._writer.transport
         self._writer.is_handed_over = True
         transport.set_protocol(protocol)

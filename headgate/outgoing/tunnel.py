@@ -17,7 +17,7 @@ from headgate.outgoing.tcp_stream import TcpStream, connect_tcp
 from headgate.outgoing.upstream_proxy import UpstreamProxy
 
 ASK_SECONDS: Final = 30.0
-"""For a tunnel: to the proxy, and for its answer, which may wait for the destination."""
+"""For opening a tunnel: connecting to the proxy and its answer, for which the proxy connects to the destination."""
 
 _HEAD_MAX_BYTES: Final = 16 << 10
 _MOST_ADDRESSES: Final = 3
@@ -32,8 +32,8 @@ _MEANINGS: Final = {
 
 
 class TunnelError(OSError):
-    """No tunnel. An OSError, because that is what connecting raises. ``status``: what the proxy answered, if it did.
-    The message names neither the proxy's address nor its credentials: agents read it."""
+    """No tunnel. An OSError, as asyncio raises when it cannot connect. ``status``: the status of the proxy's answer.
+    The message names neither the proxy's address nor its credentials, because agents read it."""
 
     def __init__(self, what: str, status: int | None = None) -> None:
         super().__init__(f"the upstream proxy {what}")
@@ -41,7 +41,7 @@ class TunnelError(OSError):
 
 
 class Tunnels:
-    """``trust``: whom TLS to the proxy itself believes. ``resolve``: the proxy's own name."""
+    """Opens tunnels. ``trust``: the roots for TLS to the proxy itself. ``resolve`` resolves the proxy's own name."""
 
     def __init__(self, proxy: UpstreamProxy, trust: ssl.SSLContext, resolve: Resolver) -> None:
         self.proxy = proxy
@@ -49,7 +49,7 @@ class Tunnels:
         self._resolve = resolve
 
     async def open(self, targets: Sequence[Address | str], port: int) -> TcpStream:
-        """A tunnel to the first of these that the proxy reaches. Raises TunnelError."""
+        """Opens a tunnel to the first target that the proxy reaches. Raises TunnelError."""
         failure = TunnelError("was given no address to reach")
         try:
             async with asyncio.timeout(ASK_SECONDS):
@@ -116,14 +116,14 @@ async def _ask(stream: TcpStream, authority: str, proxy: UpstreamProxy) -> int:
     except (httpcore.ReadError, httpcore.WriteError) as error:
         raise TunnelError("broke the connection instead of answering") from error
     status, ended = _status(head), head.find(b"\r\n\r\n") + 4
-    # In a tunnel nobody speaks before its client does: bytes behind the head would be taken for the destination's.
+    # The client speaks first in a tunnel. Headgate would take bytes after the head for the destination's.
     if 200 <= status < 300 and (len(head) > ended or stream.get_extra_info("is_readable")):
         raise TunnelError("sent more than an answer to CONNECT, or closed the tunnel at once")
     return status
 
 
 def _status(head: bytes) -> int:
-    """Of an answer to CONNECT whose head may be incomplete. Raises TunnelError."""
+    """The status of an answer to CONNECT, whose head may be incomplete. Raises TunnelError."""
     line, found, _ = head.partition(b"\r\n")
     version, _, rest = line.partition(b" ")
     digits = rest[:3]

@@ -1,4 +1,4 @@
-"""The operator's own proxy, through which this installation reaches the internet, and what goes past it.
+"""The operator's own proxy, through which this installation reaches the internet, and the direct destinations.
 
 Destination rules stay where they are: an address is checked before the proxy is asked for it. Only a name that this
 machine cannot resolve goes to the proxy unchecked, where the operator has said that the proxy resolves names
@@ -20,11 +20,11 @@ from headgate.organizations.destinations import parse_host
 DIRECT_VARIABLE: Final = "HEADGATE_UPSTREAM_PROXY_DIRECT"
 
 LOOK_UP_SECONDS: Final = 2.0
-"""For the address of a name that the proxy resolves too: where name servers answer for the internal network only, some
-never answer for other names."""
+"""For resolving a name that the proxy resolves too: name servers of an internal network may never answer for other
+names."""
 
 _OF_THIS_MACHINE: Final = frozenset({AddressKind.LOOPBACK, AddressKind.LINK_LOCAL, AddressKind.METADATA})
-"""Another machine's are other places: through a proxy they would be the proxy's."""
+"""Always direct: through the proxy, these addresses would be the proxy's own."""
 
 # RFC 6761, 6762, 7686, 8375; ``internal`` is reserved for private use (ICANN, 2024), and clouds answer there with
 # credentials (metadata.google.internal). The rest are names of routers and of local networks.
@@ -55,8 +55,9 @@ class UpstreamProxy:
         return kind_of(target) in _OF_THIS_MACHINE or any(target in network for network in self.networks)
 
     def targets(self, host: str, addresses: Sequence[Address]) -> tuple[Address | str, ...]:
-        """What the proxy is asked for: the addresses that were checked, or the name, if the proxy resolves names and no
-        private address is known for this one. A private one was permitted, and no other may take its place."""
+        """What the proxy is asked for: the checked addresses, or the name, if the proxy resolves names, the name may be
+        public and none of the addresses is private. A private address was permitted by itself, so no other may replace
+        it."""
         by_name = self.resolves_names and not _is_literal(host) and may_be_public(host)
         if by_name and all(kind_of(one) is AddressKind.PUBLIC for one in addresses):
             return (host,)
@@ -64,7 +65,8 @@ class UpstreamProxy:
 
 
 def upstream_proxy_of(url: Secret | None, direct: str | None, resolution: str) -> UpstreamProxy | None:
-    """From the settings of these names; None: no proxy. Raises ValidationError, which names the variable."""
+    """Parses the three HEADGATE_UPSTREAM_PROXY settings. None: no proxy. Raises ValidationError, which names the
+    variable."""
     if url is None:
         return None
     parts = urlsplit(url.reveal())
@@ -98,8 +100,8 @@ def upstream_proxy_of(url: Secret | None, direct: str | None, resolution: str) -
 
 
 def may_be_public(name: str) -> bool:
-    """Whether a name that has no address here may have a public one elsewhere. What looks like a number is an address
-    in a spelling that only the other side understands."""
+    """Whether a name without an address here may have a public one. A last label that begins with a digit is refused:
+    the proxy may read such a name as an address."""
     labels = name.lower().rstrip(".").split(".")
     last = labels[-1]
     return len(labels) > 1 and all(labels) and last not in _NOT_PUBLIC and not last[0].isdigit()

@@ -139,7 +139,7 @@ class Passkeys:
         """The person's other sessions end: the passkey, and a session that it opened, may be with whoever has the
         device. Raises ForbiddenError, NotFoundError."""
         async with self._database.transaction(person.org_id) as connection:
-            await lock_codes(connection, person.org_id, person.user_id)  # of two removals, one is the last
+            await lock_codes(connection, person.org_id, person.user_id)  # one of two concurrent removals sees the last
             known = await list_passkeys(connection, person.org_id, person.user_id)
             if any(one.passkey_id == passkey_id for one in known):
                 person.require_level(AssuranceLevel.AAL2)
@@ -160,7 +160,7 @@ class Passkeys:
         )
 
     async def _purge_codes(self, connection: Connection, person: Person) -> None:
-        """The last passkey is gone: without another factor there is nothing left that recovery codes would recover."""
+        """Deletes the recovery codes after the last passkey, unless an authenticator app is enrolled."""
         factors = await find_factors(connection, person.org_id, person.user_id)
         if any(one.is_active for one in factors):
             return

@@ -87,7 +87,7 @@ async def delete_passkey(connection: Connection, org_id: str, user_id: str, pass
 
 
 async def delete_passkeys(connection: Connection, org_id: str, user_id: str) -> list[str]:
-    """All of this person. Answers their ids, oldest first."""
+    """Deletes all passkeys of a person. Returns their ids, oldest first."""
     cursor = await connection.execute(
         "DELETE FROM passkeys WHERE org_id = %s AND user_id = %s RETURNING passkey_id", [org_id, user_id]
     )

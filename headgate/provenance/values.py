@@ -50,8 +50,8 @@ class CallValues:
 
 @lru_cache(maxsize=1024)
 def step_of(name: str) -> str:
-    """Two members never share a path: in ``{"a.to": …, "a": {"to": …}}`` one could vouch for the other. Bounded, as
-    agents choose the names."""
+    """The step of a path to this member. Two members never share a path: in ``{"a.to": …, "a": {"to": …}}`` one could
+    vouch for the other. Bounded, as agents choose the names."""
     return f".{name}" if _PLAIN_NAME.fullmatch(name) is not None else f"[{json.dumps(name)}]"
 
 

@@ -14,7 +14,7 @@ from headgate.worker.settings import WorkerSettings
 
 
 def evidence_loops(settings: WorkerSettings, database: Database, clock: Clock, stack: AsyncExitStack) -> list[Loop]:
-    """None without ``settings.evidence``: this worker signs nothing. ``stack`` closes what they stand on."""
+    """Empty without ``settings.evidence``: this worker signs nothing. ``stack`` closes the client."""
     evidence = settings.evidence
     if evidence is None:
         return []

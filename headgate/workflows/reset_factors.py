@@ -1,9 +1,9 @@
-"""An administrator removes the second factors of somebody who lost them, or from whom they were stolen.
+"""An administrator removes the second factors of a person who lost them, or from whom they were stolen.
 
-Everything goes at once: the authenticator app, the recovery codes, the passkeys, the locks of wrong codes, and the
-sessions that were opened with them. What is left is the first factor, so nobody resets themselves: a thief with an
-administrator's first factor would get rid of the second (OWASP, Multifactor Authentication Cheat Sheet, "Resetting
-MFA").
+One transaction removes the authenticator app, the recovery codes, the passkeys, the locks of wrong codes, and all
+sessions. Afterwards the first factor alone signs the person in. So administrators cannot reset their own factors: a
+thief with an administrator's first factor would remove the second (OWASP, Multifactor Authentication Cheat Sheet,
+"Resetting MFA").
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from headgate.workflows.deactivate_user import sign_out_everywhere
 
 @dataclass(frozen=True, slots=True)
 class FactorsOfUser:
-    """``issuer``: of another issuer than Headgate's, the factors are kept there, and nothing is known of them here."""
+    """The factors that Headgate keeps. Another ``issuer`` than Headgate keeps its people's factors itself."""
 
     issuer: str
     authenticator_since: datetime | None

@@ -39,7 +39,7 @@ def test_keys_are_rotated_and_revoked_and_the_agent_suspended_and_deactivated(
     page.get_by_role("button", name="Resume").click()
     assert _accepts(instance, fresh)
     while page.locator("summary", has_text="Revoke…").count():
-        assert _accepts(instance, fresh)  # nothing is revoked before the question is answered
+        assert _accepts(instance, fresh)  # nothing is revoked before the confirmation
         page.locator("summary", has_text="Revoke…").first.click()
         page.get_by_role("button", name="Revoke hg_").click()
     assert not _accepts(instance, fresh)

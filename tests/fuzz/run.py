@@ -1,7 +1,7 @@
 """Fuzzes one target with Atheris (libFuzzer), from what was kept: ``python -m tests.fuzz.run TARGET SECONDS``.
 
-What reaches new code is kept when the time is over. An input that breaks a promise ends the run with exit status 77 and
-lies in the scratch folder, where the last line says: mend the parser, and keep the input.
+Inputs that reach new code are kept at the end. An input that breaks a promise ends the run with exit status 77. The
+last line names its file in the scratch folder: fix the parser, and keep the input.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
-"""What untrusted bytes reach, as functions of bytes. Each raises where a promise of the parser does not hold.
+"""The parsers of untrusted bytes, as functions of bytes. Each raises if the parser breaks a promise.
 
-The promises: nothing is raised but what the parser's docstring names; the same bytes mean the same; and where it is
-cheap to say, what was read can be written and read again.
+The promises: a parser raises only the errors that its docstring names; it reads the same bytes in the same way; and
+where that is cheap to check, its result can be written and read again.
 """
 
 import json

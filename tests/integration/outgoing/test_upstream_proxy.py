@@ -58,9 +58,7 @@ class Names:
             raise OSError("no such name") from None
 
 
-def through(
-    corporate: ForwardProxy, resolution: str = "local", direct: str = "", scheme: str = "http"
-) -> UpstreamProxy:
+def through(corporate: ForwardProxy, resolution: str = "local", direct: str = "") -> UpstreamProxy:
     proxy = upstream_proxy_of(Secret(f"http://u:pw@127.0.0.1:{corporate.port}"), direct, resolution)
     assert proxy is not None
     return proxy
@@ -89,7 +87,7 @@ async def test_tls_in_tls_and_what_is_called_through_httpx(
     async with forward_proxy(proxy_tls) as corporate:
         corporate.reach = ("127.0.0.1", receiver.port)
         proxy = upstream_proxy_of(Secret(f"https://localhost:{corporate.port}"), None, "proxy")
-        # What has no address here goes by name; localhost is the machine's own resolver's.
+        # The proxy is asked for the name; the machine's own resolver knows localhost.
         async with open_operator_client(trust, proxy=proxy) as client:
             answer = await client.get(f"https://{NAME}/x")
             assert (answer.status_code, len(answer.content)) == (200, 400_000)
