@@ -134,6 +134,8 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
     async def _connect_chained(self, host: str, port: int, tunnels: Tunnels) -> WatchedStream:
         """Through the operator's proxy, unless this destination is reached without it."""
         proxy = tunnels.proxy
+        if proxy.is_direct_name(host):
+            return await self._connect(await self.permitted(host, port), port)
         try:
             addresses = await self._looked_up(host, port, LOOK_UP_SECONDS if proxy.resolves_names else None)
         except OutgoingError as error:
@@ -144,8 +146,7 @@ class GuardedNetwork(httpcore.AsyncNetworkBackend):
                     OutgoingFailure.BLOCKED, f"{host} has no address here that can be checked"
                 ) from error
             addresses = []
-        near = addresses if proxy.is_direct_name(host) else [one for one in addresses if proxy.is_direct(one)]
-        if near:
+        if near := [one for one in addresses if proxy.is_direct(one)]:
             return await self._connect(near, port)
         try:
             self._stream = await tunnels.open(proxy.targets(host, addresses), port)

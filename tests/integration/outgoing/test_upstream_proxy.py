@@ -150,6 +150,24 @@ async def test_what_is_near_or_named_goes_directly(world: Receivers, direct: str
         assert corporate.asked == []
 
 
+async def test_a_direct_name_without_an_address_is_not_asked_for() -> None:
+    async with forward_proxy() as corporate:
+        client = OutgoingClient(trusted_roots(None), Names(), through(corporate, "proxy", direct="*.example.com"))
+        with pytest.raises(OutgoingError) as raised:
+            await client.send(OutgoingRequest("GET", "https://build.example.com/"), PUBLIC_ONLY)
+        assert raised.value.failure is OutgoingFailure.UNRESOLVED
+        assert corporate.asked == []
+
+
+@pytest.mark.parametrize(
+    ("host", "is_direct"),
+    [("build.corp.example", True), ("BUILD.corp.example.", True), ("corp.example", False), ("git.example.com", True)],
+)
+def test_names_that_the_operator_named(host: str, is_direct: bool) -> None:
+    proxy = upstream_proxy_of(Secret("http://proxy.example.com"), "*.corp.example,git.example.com", "local")
+    assert proxy is not None and proxy.is_direct_name(host) is is_direct
+
+
 async def test_a_proxy_that_never_answers_is_given_up() -> None:
     async with forward_proxy() as corporate:
         corporate.answer = b""
