@@ -24,7 +24,10 @@ from tests.parsers.python_parsers import read_in_python
 from tests.parsers.readings import Case, Form, Json, Label, Reading, form, numbers_as_doubles
 
 # Temporary files that the parsers leave to the collector.
-pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.timeout(900),  # a Go program is compiled, once
+]
 
 CASES = int(os.environ.get("PARSER_CASES", "300"))
 

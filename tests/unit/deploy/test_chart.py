@@ -43,6 +43,9 @@ class Helm:
         return [json.loads(line) for line in decoded.stdout.splitlines()]
 
 
+pytestmark = pytest.mark.timeout(900)  # a Go program is compiled, once
+
+
 @pytest.fixture(scope="module")
 def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
     folder, into = ROOT / "tests" / "helm_chart", tmp_path_factory.mktemp("helm")

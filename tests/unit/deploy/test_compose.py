@@ -19,6 +19,9 @@ PARTS: Final = {"api", "worker", "proxy"}
 _PUBLIC: Final = "HEADGATE_PUBLIC_API_URL=http://localhost:8470"
 
 
+pytestmark = pytest.mark.timeout(900)  # a Go program is compiled, once
+
+
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_go_program(ROOT / "tests" / "compose_file", tmp_path_factory.mktemp("compose"))

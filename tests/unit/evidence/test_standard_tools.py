@@ -19,6 +19,9 @@ from tests.unit.evidence.conftest import ORG, MadePack
 _SOURCE = Path(__file__).parents[2] / "standard_tools"
 
 
+pytestmark = pytest.mark.timeout(900)  # a Go program is compiled, once
+
+
 @pytest.fixture(scope="session")
 def standard_tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_go_program(_SOURCE, tmp_path_factory.mktemp("standard_tools"))
