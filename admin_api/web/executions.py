@@ -5,7 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from admin_api.actions.routes import get as get_call
+from admin_api.actions.timeline import read_timeline
 from admin_api.agents.routes import get as get_agent
 from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
@@ -131,8 +131,9 @@ async def _agent(api: Api, agent_id: str) -> AgentAnswer | None:
 
 async def _attempts(api: Api, action_id: str) -> list[Moment]:
     """Each attempt with its outcome, and the retries that people requested."""
-    call = await api.call(get_call, action_id, api.request, api.principal, api.dependencies, expand="all")
-    steps = [one for one in call.timeline or () if one.event.startswith(_ATTEMPT)]
+    # Not the whole call: a page that follows its execution asks every second, and bodies may have to be decrypted.
+    timeline = await read_timeline(api.dependencies, api.principal.org_id, action_id)
+    steps = [one for one in timeline if one.event.startswith(_ATTEMPT)]
     return moments_of(steps, await actors_of(api, steps))
 
 
