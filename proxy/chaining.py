@@ -58,10 +58,10 @@ class ChainedConnections:
         return stream.hand_over(protocol), protocol
 
     def _is_direct(self, dial: Dial) -> bool:
-        literal = parse_literal(dial.host)
-        if literal is None:
-            return (dial.host, dial.port) == dial.own.api_origin or self._tunnels.proxy.is_direct_name(dial.host)
-        return (dial.host, dial.port) == dial.own.api_origin or self._tunnels.proxy.is_direct(literal)
+        if (dial.host, dial.port) == dial.own.api_origin:
+            return True
+        literal, proxy = parse_literal(dial.host), self._tunnels.proxy
+        return proxy.is_direct_name(dial.host) if literal is None else proxy.is_direct(literal)
 
     async def _judged(self, dial: Dial) -> list[Address]:
         """The permitted addresses of a destination; none where only the proxy can resolve its name."""
