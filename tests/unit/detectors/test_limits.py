@@ -11,7 +11,7 @@ import pytest
 from headgate.detectors.document import Attachment
 from headgate.detectors.injection import find_injections
 from headgate.detectors.inspect import inspect
-from headgate.detectors.limits import DEFAULT_LIMITS, Limits
+from headgate.detectors.limits import Limits
 from headgate.detectors.model import GapReason
 from headgate.detectors.personal_data import find_personal_data
 from headgate.detectors.phrases import find_intent, find_unsafe
@@ -20,30 +20,26 @@ from tests.labelled.hostile import HOSTILE_FILES, hostile_texts
 
 _ALL = [find_secrets, find_personal_data, find_intent, find_injections, find_unsafe]
 _TEXTS = hostile_texts(50 * 1024)
-_SECONDS_MAX = 2 * DEFAULT_LIMITS.seconds_max
-"""What runs when the time is over ends by itself: on a slow machine it takes longer."""
 _SECRET = "x-api-key: " + "gl" + "pat-" + "Ab3dEf6hIj9kLm2nOp5q"
 
 
 @pytest.mark.parametrize("name", _TEXTS)
-async def test_hostile_text_neither_takes_much_more_than_its_time_nor_stops_the_loop(name: str) -> None:
+async def test_hostile_text_neither_takes_a_second_of_cpu_nor_stops_the_loop(name: str) -> None:
     """Others use the machine as well, and stop us: what this code does to the loop, it does each time."""
-    measured = [await _measure(_TEXTS[name]) for _ in range(2)]
-    while min(pause for _, pause in measured) > 0.1 and len(measured) < 6:
-        measured.append(await _measure(_TEXTS[name]))
-
-    assert min(seconds for seconds, _ in measured) <= _SECONDS_MAX
-    assert min(pause for _, pause in measured) <= 0.1
+    await _require_little(_TEXTS[name])
 
 
 @pytest.mark.parametrize("name", HOSTILE_FILES)
-async def test_hostile_files_neither_take_much_more_than_their_time_nor_stop_the_loop(name: str) -> None:
-    attachment = Attachment(("body",), HOSTILE_FILES[name])
-    measured = [await _measure("", attachment) for _ in range(2)]
-    while min(pause for _, pause in measured) > 0.1 and len(measured) < 6:
-        measured.append(await _measure("", attachment))
+async def test_hostile_files_neither_take_a_second_of_cpu_nor_stop_the_loop(name: str) -> None:
+    await _require_little("", Attachment(("body",), HOSTILE_FILES[name]))
 
-    assert min(seconds for seconds, _ in measured) <= _SECONDS_MAX
+
+async def _require_little(text: str, *attachments: Attachment) -> None:
+    """Measured again where the machine was slow, six times at most."""
+    measured = [await _measure(text, *attachments) for _ in range(2)]
+    while len(measured) < 6 and (min(one[0] for one in measured) > 1.0 or min(one[1] for one in measured) > 0.1):
+        measured.append(await _measure(text, *attachments))
+    assert min(seconds for seconds, _ in measured) <= 1.0
     assert min(pause for _, pause in measured) <= 0.1
 
 
