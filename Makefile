@@ -199,11 +199,14 @@ $(UV):
 	@$(UV) pip install --quiet --python $(BIN)/python --require-hashes -r requirements-wheels.lock
 	@touch $@
 
-# Coding agents as people install them, for the tests that run them behind the gate.
-tests/coding_agents/node_modules/.package-lock.json: tests/coding_agents/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== coding agents of the tests"
-	@npm --prefix tests/coding_agents ci --silent --no-audit --no-fund
+# What tests and the dashboard have from npm, each folder by its lock: coding agents and agent frameworks as people install
+# them, the model server and the identity provider that tests talk to, parsers to compare with, rules of accessibility, the
+# compiler of the TypeScript client, the editor of the dashboard with its bundler. The browser itself is the system's.
+%/node_modules/.package-lock.json: %/package-lock.json
+	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for $*: https://nodejs.org" >&2; exit 1; }
+	@[ $* != tests/browser ] || command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
+	@echo "== packages of $*"
+	@npm --prefix $* ci --silent --no-audit --no-fund
 	@touch $@
 
 # Agent frameworks as people install them. Those for Python have an environment of their own.
@@ -211,55 +214,6 @@ tests/coding_agents/node_modules/.package-lock.json: tests/coding_agents/package
 	@echo "== agent frameworks of the tests"
 	@$(UV) venv --quiet --clear --python $(PYTHON) .frameworks
 	@$(UV) pip install --quiet --python .frameworks/bin/python --require-hashes -r $<
-	@touch $@
-
-tests/agent_frameworks/node_modules/.package-lock.json: tests/agent_frameworks/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== agent frameworks of the tests, for Node.js"
-	@npm --prefix tests/agent_frameworks ci --silent --no-audit --no-fund
-	@touch $@
-
-# The stand-in for language-model providers that tests of judges talk to.
-tests/model_server/node_modules/.package-lock.json: tests/model_server/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== model server of the tests"
-	@npm --prefix tests/model_server ci --silent --no-audit --no-fund
-	@touch $@
-
-# The OpenID Connect provider at which tests sign in.
-tests/identity_provider/node_modules/.package-lock.json: tests/identity_provider/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== identity provider of the tests"
-	@npm --prefix tests/identity_provider ci --silent --no-audit --no-fund
-	@touch $@
-
-# The parsers of Node.js with which tests compare how a body is read.
-tests/parsers/node_modules/.package-lock.json: tests/parsers/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== parsers of the tests"
-	@npm --prefix tests/parsers ci --silent --no-audit --no-fund
-	@touch $@
-
-# The rules of accessibility that the pages are held against; the browser itself is the system's.
-tests/browser/node_modules/.package-lock.json: tests/browser/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
-	@echo "== accessibility rules of the tests"
-	@npm --prefix tests/browser ci --silent --no-audit --no-fund
-	@touch $@
-
-# The compiler of the TypeScript client.
-clients/typescript/node_modules/.package-lock.json: clients/typescript/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for the tests: https://nodejs.org" >&2; exit 1; }
-	@echo "== compiler of the TypeScript client"
-	@npm --prefix clients/typescript ci --silent --no-audit --no-fund
-	@touch $@
-
-# The editor of the dashboard, and its bundler.
-web/node_modules/.package-lock.json: web/package-lock.json
-	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed to bundle the editor: https://nodejs.org" >&2; exit 1; }
-	@echo "== packages of the editor"
-	@npm --prefix web ci --silent --no-audit --no-fund
 	@touch $@
 
 .venv/.stamps/project: pyproject.toml hatch_build.py requirements.in $(EXTRAS:%=requirements-%.in) .venv/.stamps/dependencies .venv/.stamps/engine
