@@ -19,6 +19,7 @@ _HUNG = 40
 
 class _Dial:
     port = 443
+    look_up_seconds = 60.0
 
     def __init__(self, org_id: str, host: str) -> None:
         self.org_id = org_id
