@@ -270,7 +270,7 @@ def _add_container(
 
 def _members(kind: str, data: bytes, budget: Budget) -> Iterator[Member]:
     if kind == "pdf":
-        return pdf_members(data, budget.decoded_bytes_left)
+        return pdf_members(data, budget.decoded_bytes_left, budget.has_time)
     return members(kind, data, budget.decoded_bytes_left)
 
 

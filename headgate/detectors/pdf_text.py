@@ -8,7 +8,8 @@ import base64
 import binascii
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Final
 
 import re2
@@ -32,12 +33,19 @@ _ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"", b"f": b""}
 _DICTIONARY_BYTES: Final = 1024
 _MAPPED_MAX: Final = 65_536
 _MAPS_MAX: Final = 16
+_BETWEEN_LOOKS: Final = 256
+"""Strings or lines of a map that are read between two looks at the clock."""
+_LONG_BYTES: Final = 4096
+"""A string for which the clock is looked at before each map."""
 _PICTURES: Final = (b"/DCTDecode", b"/JPXDecode", b"/CCITTFaxDecode", b"/JBIG2Decode")
 _UTF_16: Final = b"\xfe\xff"
 
 
-def pdf_members(data: bytes, size_max: int) -> Iterator[Member]:
-    """The strings outside of streams, then those of each stream. Raises UnscannableError, perhaps after some."""
+def pdf_members(data: bytes, size_max: int, has_time: Callable[[], bool]) -> Iterator[Member]:
+    """The strings outside of streams, then those of each stream. Raises UnscannableError, perhaps after some.
+
+    Once ``has_time`` says no, which notes the gap, the strings and maps that follow are left out.
+    """
     if b"/Encrypt" in data:
         raise UnscannableError("an encrypted PDF file")
     left, unread, has_more = size_max, None, False
@@ -67,20 +75,20 @@ def pdf_members(data: bytes, size_max: int) -> Iterator[Member]:
             break
         streams.append(plain)
     outside.append(data[at:])
-    maps = [mapped for one in streams if b"beginbf" in one and (mapped := _map(one))][:_MAPS_MAX]
-    yield _texts(b"\n".join(outside), [], is_whole=True)
+    maps = list(islice(filter(None, (_map(one, has_time) for one in streams if b"beginbf" in one)), _MAPS_MAX))
+    yield _texts(b"\n".join(outside), [], has_time, is_whole=True)
     for one in streams:
         if container_of(one) is not None:  # an embedded file
             yield Member("", one, is_whole=not has_more)
         else:
-            yield _texts(one, maps, is_whole=not has_more)
+            yield _texts(one, maps, has_time, is_whole=not has_more)
     if unread is not None:
         raise UnscannableError(unread)
 
 
-def _texts(content: bytes, maps: list[dict[bytes, str]], *, is_whole: bool) -> Member:
+def _texts(content: bytes, maps: list[dict[bytes, str]], has_time: Callable[[], bool], *, is_whole: bool) -> Member:
     """The strings, and all that is printable: metadata, comments, embedded texts."""
-    strings = "\n".join(_strings(content, maps))
+    strings = "\n".join(_strings(content, maps, has_time))
     return Member("", f"{strings}\n{printable_stretches(content)}".encode("utf-8", "replace"), is_whole)
 
 
@@ -97,10 +105,12 @@ def _filtered(data: bytes, dictionary: bytes, size_max: int) -> bytes:
     return data
 
 
-def _strings(content: bytes, maps: list[dict[bytes, str]]) -> Iterator[str]:
+def _strings(content: bytes, maps: list[dict[bytes, str]], has_time: Callable[[], bool]) -> Iterator[str]:
     """A line of text for each run of strings without a move to another place between them."""
     line: list[str] = []
-    for found in _SHOWN.finditer(content):
+    for number, found in enumerate(_SHOWN.finditer(content)):
+        if number % _BETWEEN_LOOKS == 0 and not has_time():
+            break
         token = found[0]
         if token[:1] not in (b"(", b"<"):
             if line:
@@ -110,6 +120,8 @@ def _strings(content: bytes, maps: list[dict[bytes, str]]) -> Iterator[str]:
         raw = _unescaped(token[1:-1]) if token[:1] == b"(" else _unhexed(token[1:-1])
         text = raw[2:].decode("utf-16-be", "replace") if raw.startswith(_UTF_16) else raw.decode("latin-1")
         for mapped in maps:
+            if len(raw) > _LONG_BYTES and not has_time():
+                break
             width = len(next(iter(mapped)))
             text = "".join(mapped.get(raw[at : at + width], "") for at in range(0, len(raw), width)) or text
         line.append(text)
@@ -134,21 +146,21 @@ def _unhexed(digits: bytes) -> bytes:
     return binascii.unhexlify(digits + b"0" * (len(digits) % 2))
 
 
-def _map(stream: bytes) -> dict[bytes, str]:
+def _map(stream: bytes, has_time: Callable[[], bool]) -> dict[bytes, str]:
     """Of a ToUnicode stream: glyph numbers, all of one width, to text."""
     mapped: dict[bytes, str] = {}
     for kind, block in ((found[1], found[2]) for found in _MAPS.finditer(stream)):
         if kind == b"char":
-            for one in _MAPPED_ONE.finditer(block):
-                _map_range(mapped, one[1], one[1], [_utf_16(one[2])])
-                if len(mapped) >= _MAPPED_MAX:
+            for number, one in enumerate(_MAPPED_ONE.finditer(block)):
+                if len(mapped) >= _MAPPED_MAX or (number % _BETWEEN_LOOKS == 0 and not has_time()):
                     break
+                _map_range(mapped, one[1], one[1], [_utf_16(one[2])])
         else:
             for one in _MAPPED_RANGE.finditer(block):
+                if len(mapped) >= _MAPPED_MAX or not has_time():
+                    break
                 texts = [_utf_16(text[1]) for text in _MAPPED_TEXT.finditer(one[4])] if one[4] else [_utf_16(one[3])]
                 _map_range(mapped, one[1], one[2], texts)
-                if len(mapped) >= _MAPPED_MAX:
-                    break
     width = len(next(iter(mapped), b""))
     return {number: text for number, text in mapped.items() if len(number) == width}
 

@@ -120,5 +120,11 @@ HOSTILE_FILES = {
     "pdf streams": b"%PDF-1.7\n\xff" + b"stream\nendstream\n" * 50_000,
     "pdf strings": b"%PDF-1.7\n\xff" + b"(" * 800_000,
     "pdf maps": b"%PDF-1.7\n\xff stream\nbeginbfrange" + b"<0000><ffff><0041>" * 40_000 + b"endbfrange\nendstream",
+    "pdf many maps": b"%PDF-1.7\n\xff" + b"stream\nbeginbfrange<0000><ffff><0041>endbf\nendstream\n" * 400,
+    "pdf long string": b"%PDF-1.7\n\xff"
+    + b"".join(b"stream\nbeginbfrange<00><ff><%02x%02x>endbf\nendstream\n" % (at, at) for at in range(64))
+    + b"stream\n<"
+    + b"41" * 400_000
+    + b">\nendstream",
     "noise": random.Random(8).randbytes(1 << 20),  # noqa: S311 - repeatable, not secret
 }
