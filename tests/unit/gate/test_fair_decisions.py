@@ -16,6 +16,8 @@ from headgate.gate.candidate import BoundCandidate, candidate_for
 from headgate.gate.fair_decisions import INLINE_INPUT_BYTES_MAX, FairDecisions
 from headgate.gate.organization_state import OrganizationState
 from headgate.organizations.destinations import Allowlist
+from headgate.policies import compile as compile_module
+from headgate.policies import evaluate
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import Decision, RulePolicy, Verdict
 from headgate.protocols.draft import Source, make_draft
@@ -43,7 +45,10 @@ async def _decided(decisions: FairDecisions, state: OrganizationState, candidate
 
 
 @pytest.fixture
-async def decisions() -> AsyncIterator[FairDecisions]:
+async def decisions(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FairDecisions]:
+    # By the clock, and a pause of a busy machine beside the slow policy's 20 ms would be over both: it denies then.
+    monkeypatch.setattr(compile_module, "TIME_LIMIT_MILLISECONDS", 10_000)
+    monkeypatch.setattr(evaluate, "DECISION_MILLISECONDS_MAX", 10_000)
     made = FairDecisions()
     yield made
     made.close()
