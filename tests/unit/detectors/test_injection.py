@@ -131,7 +131,10 @@ def test_the_time_grows_with_the_text_and_no_faster(piece: str) -> None:
         return time.thread_time() - started
 
     seconds(1000)
-    small, large = min(seconds(20_000) for _ in range(3)), min(seconds(160_000) for _ in range(3))
+    small, large = seconds(20_000), seconds(160_000)
+    for _ in range(2):  # measured again where the machine was slow
+        if large > 8 * small * 2:
+            small, large = min(small, seconds(20_000)), min(large, seconds(160_000))
 
     assert large <= 8 * small * 2
 
