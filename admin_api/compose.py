@@ -33,6 +33,7 @@ from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
 from headgate.executions.control import ControlExecutions
+from headgate.gate.attest_entries import AttestEntries
 from headgate.gate.caller import Callers
 from headgate.gate.dry_run import DryRun
 from headgate.gate.edit_approval import EditApproval
@@ -45,6 +46,7 @@ from headgate.gate.submit_action import SubmitAction
 from headgate.gate.take_action import TakeAction
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.kernel.clock import Clock, system_clock
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.mcp_tools.pins import ToolPins
@@ -56,6 +58,7 @@ from headgate.outgoing.trust import trusted_roots
 from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, SLOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.limiter import RateLimiter
+from headgate.vault.service import Vault
 from headgate.workflows.replay_policy import ReplayPolicy
 
 _log = structlog.get_logger(__name__)
@@ -70,10 +73,12 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
     """What one API process works with, for as long as the block runs. A database that is not there yet is waited
     for in the background (/ready tells). Raises UnavailableError where the signing key cannot be read or made."""
     async with AsyncExitStack() as stack:
+        codes = EntryCodes(Vault(settings.master_keys_file or settings.data.master_keys).master_keys)
         database = Database(
             settings.database_dsn,
             max_connections=DATABASE_CONNECTIONS,
             shares=ConnectionShares(DATABASE_CONNECTIONS, reserved=RESERVED_CONNECTIONS),
+            entry_codes=codes,
         )
         await database.open()
         stack.push_async_callback(database.close)
@@ -83,8 +88,10 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         roots = trusted_roots(settings.upstream_ca_file)
         client = await stack.enter_async_context(open_operator_client(roots, proxy=settings.upstream_proxy))
 
-        recorder = Recorder(settings.database_dsn, observe=observe_batch)
+        recorder = Recorder(settings.database_dsn, codes, observe=observe_batch)
         await recorder.open()
+        attest_entries = AttestEntries(database, recorder.lanes, codes)
+        stack.push_async_callback(attest_entries.attest)
         stack.push_async_callback(recorder.close)
         await quarantine_suspects(database, settings.data.evaluating)
         dry_run_marker = Marker(settings.data.evaluating, DRY_RUN_THREAD)
@@ -105,6 +112,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
         tasks = TaskSet(lambda name, error: _log.critical("api_task_ended", task=name, error=repr(error)))
         stack.push_async_callback(tasks.close)
         tasks.start(states.keep_warm(), name="keep_warm")
+        tasks.start(attest_entries.keep_attesting(), name="attest_entries")
         tasks.start(asyncio.to_thread(prepare), name="prepare_detectors")
         tasks.start(keys.keep_touched(), name="keep_touched")
         tasks.start(shadow_calls.keep_asking(), name="shadow_policies")

@@ -25,6 +25,7 @@ from headgate.gate.record_batch import Recorder
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 
 _DECISION = canonical_bytes(
     {"decision": "allow", "evaluation_time_ms": 0.2, "policies": [], "policy_id": None, "reason": "reading is allowed",
@@ -44,7 +45,7 @@ def _row(org_id: str, agent_id: str) -> ActionRow:
 
 async def record(made: RecordDatabase, agent_id: str, actions: int, in_flight: int) -> tuple[float, float, list[float]]:
     """Acknowledgements a second of time, and of this process' processor; how long each took, in milliseconds."""
-    recorder = Recorder(Secret(made.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(made.dsn("headgate_proxy")), CODES)
     await recorder.open()
     took: list[float] = []
     numbers = repeat(None, actions)

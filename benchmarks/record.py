@@ -25,6 +25,7 @@ import psycopg
 from benchmarks.load.client import Load
 from benchmarks.load.instance import Instance, process, start_instance, wait_for
 from benchmarks.load.record_database import RecordDatabase, record_database
+from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
@@ -32,6 +33,7 @@ from headgate.demo.certificates import write_service_certificate
 from headgate.journal.apply import apply_due
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 
 _ENTRIES_OF_ONE_ROW: Final = 8
 # Tables with their indexes. The journal is emptied, and its room is used again.
@@ -133,7 +135,7 @@ def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -
         )
 
 
-def _entries(org_id: str, agent_id: str, calls: int) -> bytes:
+def _entries(org_id: str, agent_id: str, calls: int) -> list[bytes]:
     rows = [
         ActionRow(
             org_id, 1, new_id(IdPrefix.ACTION), agent_id, None, "proxy", "rows", "read", "executing", os.urandom(32),
@@ -148,18 +150,21 @@ def _entries(org_id: str, agent_id: str, calls: int) -> bytes:
         )
         for one in rows
     ]
-    return b"".join([*map(action_entry, rows), *map(outcome_entry, outcomes)])
+    return [*map(action_entry, rows), *map(outcome_entry, outcomes)]
 
 
 async def measure_backlog(made: RecordDatabase, calls: int) -> None:
     agent_id = new_id(IdPrefix.AGENT)
     with psycopg.connect(made.dsn("postgres"), autocommit=True) as server:
+        lane = EntryLane(CODES)
         for _ in range(calls // _ENTRIES_OF_ONE_ROW):
+            entries = _entries(made.org_id, agent_id, _ENTRIES_OF_ONE_ROW)
             server.execute(
                 "INSERT INTO journal (org_id, created_at, entries) VALUES (%s, now(), %s)",
-                [made.org_id, _entries(made.org_id, agent_id, _ENTRIES_OF_ONE_ROW)],
+                [made.org_id, b"".join(lane.sign([(made.org_id, entry) for entry in entries]))],
             )
-        worker = Database(Secret(made.dsn("headgate_worker")))
+            lane.committed([True] * len(entries))
+        worker = Database(Secret(made.dsn("headgate_worker")), entry_codes=CODES)
         await worker.open()
         wall, cpu = time.perf_counter(), time.process_time()
         while await apply_due(worker):

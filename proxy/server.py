@@ -47,6 +47,7 @@ from headgate.connections.open_credential import OpenCredentials
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.detectors.prepare import prepare
+from headgate.gate.attest_entries import AttestEntries
 from headgate.gate.caller import Callers
 from headgate.gate.cancellations import Cancellations
 from headgate.gate.decision_point import decision_point
@@ -61,6 +62,7 @@ from headgate.gate.shadow_calls import ShadowCalls
 from headgate.kernel.allocator import give_back, keep_little
 from headgate.kernel.clock import system_clock
 from headgate.kernel.descriptors import raise_descriptor_limit
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.sealed_stream import SealedStream
 from headgate.kernel.tasks import TaskSet
@@ -73,6 +75,7 @@ from headgate.policies.quarantine import quarantine_suspects
 from headgate.provenance.memory import ValueMemory, index_key
 from headgate.provenance.sharing import SharedMemory
 from headgate.ratelimits.local import LocalLimiter
+from headgate.vault.service import Vault
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 from proxy.captures import open_captures
@@ -152,15 +155,21 @@ def _traces(tracer: "Tracer | None") -> "CallTraces | None":
     return CallTraces(tracer)
 
 
+async def _open_database(settings: GateSettings, stack: AsyncExitStack) -> tuple[Database, EntryCodes]:
+    codes = EntryCodes(Vault(settings.master_keys_file or settings.data.master_keys).master_keys)
+    database = Database(settings.database_dsn, max_connections=_CONNECTIONS, entry_codes=codes)
+    await database.open()
+    stack.push_async_callback(database.close)
+    return database, codes
+
+
 async def _build(
     settings: GateSettings, gate: Gate, stack: AsyncExitStack, traces: "CallTraces | None"
 ) -> tuple[list[object], Holds, Readiness]:
     """The addons, the held calls, and whether this process can decide and record; what they stand on is closed by
     ``stack``, in the opposite order of opening."""
     clock = system_clock
-    database = Database(settings.database_dsn, max_connections=_CONNECTIONS)
-    await database.open()
-    stack.push_async_callback(database.close)
+    database, codes = await _open_database(settings, stack)
     valkey = open_valkey(settings.valkey_url)
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
@@ -188,7 +197,7 @@ async def _build(
     sessions, session_loops = _open_sessions(settings, valkey)
     memory = ValueMemory(key) if shared is None else ValueMemory(key, share=shared.tell)
 
-    recorder = GateRecorder(settings.database_dsn, observe=observe_batch)
+    recorder = GateRecorder(settings.database_dsn, codes, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
     uses = ConnectionUses(database, clock)
     keys = KeyRing(database, clock=clock)
@@ -209,6 +218,8 @@ async def _build(
     stack.push_async_callback(refusals.close)
     stack.push_async_callback(uses.close)
     stack.push_async_callback(shadow_calls.close)
+    attest_entries = AttestEntries(database, recorder.lanes, codes)
+    stack.push_async_callback(attest_entries.attest)
     stack.push_async_callback(recorder.close)
     stack.push_async_callback(point.close)
     await recorder.open()
@@ -217,6 +228,7 @@ async def _build(
         "states": states.keep_warm(),
         "prepare detectors": asyncio.to_thread(prepare),
         "keys": keys.keep_touched(),
+        "attest entries": attest_entries.keep_attesting(),
         "heartbeat": point.instance.keep_beating(),
         "refusals": refusals.keep_writing(),
         "connection uses": uses.keep_writing(),

@@ -12,6 +12,7 @@ from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies
 from admin_api.process_settings import ApiSettings
 from admin_api.server import app_of, listen, uvicorn_server
+from tests.entry_codes import put_master_keys
 
 _START_SECONDS = 60
 
@@ -27,6 +28,8 @@ class ApiInThread:
         self._stop = asyncio.Event()
 
     def start(self) -> None:
+        if self.settings.master_keys_file is None:
+            put_master_keys(self.settings.data.master_keys)
         self._thread.start()
         assert self._ready.wait(_START_SECONDS)
 

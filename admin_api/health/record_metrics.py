@@ -36,6 +36,11 @@ SET_ASIDE: Final = Gauge(
     "Entries of the journal that could not be applied. Above 0: check journal_set_aside and the log.",
     multiprocess_mode="mostrecent",
 )
+MISSING: Final = Gauge(
+    "headgate_api_journal_missing",
+    "Entries that were deleted from the journal before they were applied. Above 0: somebody changed the record.",
+    multiprocess_mode="mostrecent",
+)
 OPEN_APPROVALS: Final = Gauge(
     "headgate_api_open_approvals",
     "Open approval requests of all organizations.",
@@ -75,6 +80,7 @@ async def measure_record(database: Database) -> None:
     DATABASE_UP.set(1)
     UNSEALED_EVENTS.set(lag.rows)
     SET_ASIDE.set(lag.set_aside)
+    MISSING.set(lag.missing)
     UNSEALED_SECONDS.set(max(0.0, lag.oldest_seconds))
     OPEN_APPROVALS.set(open_approvals)
     BREAK_GLASS_OPEN_REVIEWS.set(to_review)

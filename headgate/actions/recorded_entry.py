@@ -1,12 +1,13 @@
 """The entries of the journal: a decided action, or how an execution ended, in the bytes that are appended.
 
-An entry is its kind, its length and its fields. A field is as PostgreSQL's binary array format writes an element (a
-length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays without
-decoding them. ``headgate.journal`` reads what this module writes.
+In the journal each stands behind a prefix that says who wrote it and what that writer had written before
+(``entry_lane``). An entry is its kind, its length and its fields. A field is as PostgreSQL's binary array format writes
+an element (a length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays
+without decoding them. ``headgate.journal`` reads what this module writes.
 """
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -19,6 +20,9 @@ _HEAD: Final = struct.Struct(">cI")
 _LENGTH: Final = struct.Struct(">i")
 _ACTION: Final = b"A"
 _OUTCOME: Final = b"O"
+_ATTESTATION: Final = b"W"
+ATTESTATION: Final = _HEAD.pack(_ATTESTATION, 0)
+"""Says nothing but its prefix: nothing is missing until here."""
 
 
 class ActionRow(NamedTuple):
@@ -147,21 +151,18 @@ class UnreadableEntryError(ValueError):
         self.rest = rest
 
 
-def read_entries(entries: bytes) -> Iterator[ActionEntry | OutcomeEntry]:
-    """Raises UnreadableEntryError where the bytes stop being entries."""
-    at = 0
-    while at < len(entries):
-        try:
-            yield _read(entries, at)
-            at += _HEAD.size + _HEAD.unpack_from(entries, at)[1]
-        except (struct.error, TypeError, KeyError) as error:
-            raise UnreadableEntryError(entries[at:]) from error
+def read_entry(entries: bytes, at: int) -> tuple[ActionEntry | OutcomeEntry | None, int]:
+    """The entry that begins there (None: an attestation), and where it ends. Raises UnreadableEntryError."""
+    try:
+        kind, length = _HEAD.unpack_from(entries, at)
+        end = at + _HEAD.size + length
+        fields = _fields(entries, at + _HEAD.size, end)
+        return (None if kind == _ATTESTATION and not fields else _KINDS[kind](*fields)), end
+    except (struct.error, TypeError, KeyError) as error:
+        raise UnreadableEntryError(entries[at:]) from error
 
 
-def _read(entries: bytes, at: int) -> ActionEntry | OutcomeEntry:
-    kind, length = _HEAD.unpack_from(entries, at)
-    at += _HEAD.size
-    end = at + length
+def _fields(entries: bytes, at: int, end: int) -> list[bytes]:
     fields: list[bytes] = []
     while at < end:
         (size,) = _LENGTH.unpack_from(entries, at)
@@ -170,7 +171,7 @@ def _read(entries: bytes, at: int) -> ActionEntry | OutcomeEntry:
         at = after
     if at != end or end > len(entries):
         raise struct.error
-    return _KINDS[kind](*fields)
+    return fields
 
 
 _KINDS: Final[dict[bytes, type[ActionEntry | OutcomeEntry]]] = {_ACTION: ActionEntry, _OUTCOME: OutcomeEntry}

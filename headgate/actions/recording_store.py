@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from psycopg import pq
 
+from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.db.arrays import Utf8, columns_of, encode_rows
 from headgate.db.database import Connection
@@ -97,37 +98,71 @@ async def record_action(connection: Connection, row: ActionRow) -> RecordingOutc
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
-    """Takes ``encode_actions``; its answer is read by ``decode_outcomes``."""
+    """Takes batches of ``ActionBatches``."""
     return batch_call(dsn, "record_actions", ACTION_COLUMNS, deadline_seconds=deadline_seconds)
 
 
 def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
-    """Takes ``encode_outcomes``; it has no answer. Repeating an outcome is harmless."""
+    """Takes batches of ``OutcomeBatches``; it has no answer. Repeating an outcome is harmless."""
     return batch_call(dsn, "record_outcomes", OUTCOME_COLUMNS, deadline_seconds=deadline_seconds)
 
 
-def encode_actions(rows: Sequence[ActionRow]) -> list[bytes]:
-    """A batch as the function's parameters. Raises ValueError for a row that could not be applied."""
-    return encode_rows(
-        ACTION_COLUMNS,
-        [
-            (one.org_id, one.generation, one.agent_id, one.action_id, one.idempotency_key, one.request_digest,
-             action_entry(one))
-            for one in rows
-        ],
-    )  # fmt: skip
+class ActionBatches:
+    """Batches for ``record_actions``, as one lane of the journal."""
+
+    def __init__(self, lane: EntryLane) -> None:
+        self._lane = lane
+
+    def encode(self, rows: Sequence[ActionRow]) -> list[bytes]:
+        """The function's parameters. Raises ValueError for a row that could not be applied, UnavailableError."""
+        entries = self._lane.sign([(one.org_id, action_entry(one)) for one in rows])
+        return encode_rows(
+            ACTION_COLUMNS,
+            [
+                (one.org_id, one.generation, one.agent_id, one.action_id, one.idempotency_key, one.request_digest,
+                 entry)
+                for one, entry in zip(rows, entries, strict=True)
+            ],
+        )  # fmt: skip
+
+    def decode(self, result: pq.abc.PGresult, _: int) -> list[RecordingOutcome]:
+        """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
+        outcomes = decode_outcomes(result)
+        self._lane.committed([outcome is RecordingOutcome.RECORDED for outcome in outcomes])
+        return outcomes
 
 
-def encode_outcomes(rows: Sequence[OutcomeRow]) -> list[bytes]:
-    """A batch as the function's parameters. Raises ValueError for a row that could not be applied."""
-    return encode_rows(
-        OUTCOME_COLUMNS,
-        [
-            (one.org_id, one.execution_id, one.action_id, one.agent_id, one.completed_at, one.error, one.result,
-             one.payload, one.give_back, outcome_entry(one))
-            for one in rows
-        ],
-    )  # fmt: skip
+class OutcomeBatches:
+    """Batches for ``record_outcomes``, as one lane of the journal."""
+
+    def __init__(self, lane: EntryLane) -> None:
+        self._lane = lane
+        self._kept: list[bool] = []
+
+    def encode(self, rows: Sequence[OutcomeRow]) -> list[bytes]:
+        """The function's parameters. Raises ValueError for a row that could not be applied, UnavailableError."""
+        entries = self._lane.sign([(one.org_id, outcome_entry(one)) for one in rows])
+        # A use that is given back ends its execution at once, and is not in the journal.
+        self._kept = [one.give_back is None for one in rows]
+        return encode_rows(
+            OUTCOME_COLUMNS,
+            [
+                (one.org_id, one.execution_id, one.action_id, one.agent_id, one.completed_at, one.error, one.result,
+                 one.payload, one.give_back, entry)
+                for one, entry in zip(rows, entries, strict=True)
+            ],
+        )  # fmt: skip
+
+    def decode(self, _: pq.abc.PGresult, rows: int) -> list[None]:
+        """All are durable."""
+        self._lane.committed(self._kept)
+        return [None] * rows
+
+
+async def append_attestations(connection: Connection, signed: Sequence[tuple[str, bytes]]) -> None:
+    """Each with its organization, over all organizations."""
+    org_ids, entries = zip(*signed, strict=True)
+    await connection.execute("SELECT attest_entries(%s::text[], %s::bytea[])", [list(org_ids), list(entries)])
 
 
 def decode_outcomes(result: pq.abc.PGresult) -> list[RecordingOutcome]:

@@ -54,20 +54,23 @@ async def record_refusals(
 
 @dataclass(frozen=True, slots=True)
 class JournalLag:
-    """How far the applier is behind, over all organizations: rows of the journal, the age of the oldest, and entries
-    that were set aside."""
+    """How far the applier is behind, over all organizations: rows of the journal, the age of the oldest, entries that
+    were set aside, and entries that were written and never reached it."""
 
     rows: int
     oldest_seconds: float
     set_aside: int
+    missing: int
 
 
 async def journal_lag(connection: Connection) -> JournalLag:
     """The lag over all organizations."""
-    row = await (await connection.execute("SELECT rows, oldest_seconds, set_aside FROM journal_lag()")).fetchone()
+    row = await (
+        await connection.execute("SELECT rows, oldest_seconds, set_aside, missing FROM journal_lag()")
+    ).fetchone()
     if row is None:
-        return JournalLag(0, 0.0, 0)
-    return JournalLag(int(row["rows"]), float(row["oldest_seconds"]), int(row["set_aside"]))
+        return JournalLag(0, 0.0, 0, 0)
+    return JournalLag(int(row["rows"]), float(row["oldest_seconds"]), int(row["set_aside"]), int(row["missing"]))
 
 
 async def ensure_partitions(connection: Connection) -> None:

@@ -32,6 +32,7 @@ from headgate.configuration.settings import Part, Settings
 from headgate.db.database import Database
 from headgate.db.migrate import migrate_restored, require_known_schema
 from headgate.kernel.clock import Clock
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
@@ -41,6 +42,7 @@ from headgate.runtime.folders import disk_error, instance_lock, open_data_direct
 from headgate.runtime.postgres import SUPERUSER
 from headgate.runtime.secrets_file import load_secrets
 from headgate.runtime.servers import brings_database, postgres_of
+from headgate.vault.service import Vault
 from headgate.workflows.continue_after_restore import Restored, Withdrawn, continue_organization, seal_all
 
 _STATEMENT_SECONDS = 3600.0
@@ -146,7 +148,8 @@ async def _restore_all(
         raise disk_error(error, staged.data.root) from error
     new = replace(settings, data_dir=staged.data.root)
     async with _opened_target(new, archive.manifest) as (administrator, owner):
-        withdrawn = await _restore_database(archive, key, administrator, owner, order, clock, progress)
+        codes = _entry_codes(staged.data.master_keys, settings)
+        withdrawn = await _restore_database(archive, key, administrator, owner, codes, order, clock, progress)
         if brings_database(settings):
             await prepare_database(postgres_of(new), load_secrets(staged.data))
     aside = staged.commit(archive.manifest.backup_id, f"restore-{clock():%Y%m%dT%H%M%SZ}")
@@ -166,7 +169,8 @@ async def _restore_database_only(
             "--database-only is for a database of your own: set HEADGATE_DATABASE_URL, or leave the option out"
         )
     owner = settings.database_url_of(Part.OWNER)
-    withdrawn = await _restore_database(archive, key, owner, owner, order, clock, progress)
+    codes = _entry_codes(settings.data.master_keys, settings)
+    withdrawn = await _restore_database(archive, key, owner, owner, codes, order, clock, progress)
     return RestoreReport(archive.manifest, withdrawn)
 
 
@@ -195,6 +199,7 @@ async def _restore_database(
     key: PassphraseKey | None,
     administrator: Secret,
     owner: Secret,
+    codes: EntryCodes,
     order: RestoreOrder,
     clock: Clock,
     progress: Progress,
@@ -212,7 +217,7 @@ async def _restore_database(
         await migrate_restored(owner.reveal())
         done = target.done()
         inspected = {head.org_id for head in manifest.heads if target.is_inspected(head.org_id)}
-        database = Database(owner, max_connections=2, timeout_seconds=_STATEMENT_SECONDS)
+        database = Database(owner, max_connections=2, timeout_seconds=_STATEMENT_SECONDS, entry_codes=codes)
         await database.open()
         try:
             await seal_all(database)
@@ -224,6 +229,12 @@ async def _restore_database(
             await database.close()
         target.finish()
     return withdrawn
+
+
+def _entry_codes(restored: Path, settings: Settings) -> EntryCodes:
+    """Of the processes that wrote what the journal of the backup holds: with its keys, or those that are here."""
+    here = settings.master_keys_file or settings.data.master_keys
+    return EntryCodes(Vault(restored if restored.exists() else here).master_keys)
 
 
 async def _continue(database: Database, manifest: Manifest, head: Head, order: RestoreOrder, clock: Clock) -> Withdrawn:

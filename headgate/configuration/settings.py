@@ -364,8 +364,8 @@ class Settings:
     )  # fmt: skip
     master_keys_file: Path | None = variable(
         "HEADGATE_MASTER_KEYS_FILE", None,
-        "The keys that stored secrets are encrypted with (JSON, mode 0600, the same on every machine); unset: one that"
-        " is made in the data directory at the first use.",
+        "The keys that stored secrets are encrypted with, and that entries of the record are authenticated with until"
+        " they are sealed (JSON, mode 0600, the same on every machine); unset: those in the data directory.",
         path,
     )  # fmt: skip
     signing_keys_file: Path | None = variable(

@@ -18,6 +18,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headgate.db.connection_shares import NO_ORGANIZATION, ConnectionShares
 from headgate.db.thread_wait import wait_in_thread
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import ConflictError, HeadgateError, UnavailableError
 from headgate.kernel.secrets import Secret
 
@@ -85,7 +86,8 @@ class Database:
     say that is waited for twice as long. ``connect_seconds`` is the wait for a connection, where a statement may take
     longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
     UnavailableError, and a transaction one question less: for work that is tried again anyway. ``shares``: which
-    organization may have how many of the connections, where several use them at once.
+    organization may have how many of the connections, where several use them at once. ``entry_codes``: what entries of
+    the journal are checked with, where this process may apply them.
     """
 
     def __init__(
@@ -97,10 +99,12 @@ class Database:
         connect_seconds: float | None = None,
         checked: bool = True,
         shares: ConnectionShares | None = None,
+        entry_codes: EntryCodes | None = None,
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
         self._shares = shares
+        self.entry_codes = entry_codes
         # Caches of this process: each is called with an organization whose generation a change has raised.
         self.generation_listeners: list[Callable[[str], None]] = []
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(

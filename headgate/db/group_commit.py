@@ -113,6 +113,9 @@ class GroupCommit[Row, Answer]:
 
         try:
             self._call.call(self._encode([row for row, _ in batch]), answered)
+        except UnavailableError as error:  # the keys cannot be read
+            _log.error("record_not_encoded", cause=str(error))
+            loop.call_soon(self._fail, batch, error, then)
         except Exception as error:  # noqa: BLE001 - whatever a row raises while encoding refuses it, never hangs it
             refused = StatementRefusedError(f"the record could not be encoded: {type(error).__name__}")
             loop.call_soon(self._fail, batch, refused, then)

@@ -4,12 +4,13 @@ import asyncio
 from functools import partial
 from typing import Final
 
+from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow
 from headgate.actions.recording_store import (
+    ActionBatches,
+    OutcomeBatches,
     RecordingOutcome,
     decode_outcomes,
-    encode_actions,
-    encode_outcomes,
     record_actions_call,
     record_outcomes_call,
 )
@@ -25,6 +26,7 @@ from headgate.approvals.gate_store import (
 from headgate.db.arrays import encode_rows
 from headgate.db.group_commit import BatchObserver, GroupCommit
 from headgate.db.prepared_call import PreparedCall
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 
@@ -45,27 +47,31 @@ class Recorder:
     calls were refused. They are written one at a time, and in time of their own.
     """
 
-    def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
+    def __init__(self, dsn: Secret, codes: EntryCodes, *, observe: BatchObserver | None = None) -> None:
+        self.lanes = (EntryLane(codes), EntryLane(codes), EntryLane(codes))
+        """One for each of: actions, large actions, outcomes."""
+        actions, large = ActionBatches(self.lanes[0]), ActionBatches(self.lanes[1])
+        outcomes = OutcomeBatches(self.lanes[2])
         self._record_call = record_actions_call(dsn, deadline_seconds=_RECORD_DEADLINE_SECONDS)
         self._large_call = record_actions_call(dsn, deadline_seconds=_LARGE_DEADLINE_SECONDS)
         self._outcome_call = record_outcomes_call(dsn, deadline_seconds=_OUTCOME_DEADLINE_SECONDS)
         self._actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._record_call,
-            encode=encode_actions,
-            decode=lambda result, _: decode_outcomes(result),
+            encode=actions.encode,
+            decode=actions.decode,
             observe=observe,
         )
         self._large_actions: GroupCommit[ActionRow, RecordingOutcome] = GroupCommit(
             self._large_call,
-            encode=encode_actions,
-            decode=lambda result, _: decode_outcomes(result),
+            encode=large.encode,
+            decode=large.decode,
             max_rows=1,
             observe=observe,
         )
         self._outcomes: GroupCommit[OutcomeRow, None] = GroupCommit(
             self._outcome_call,
-            encode=encode_outcomes,
-            decode=lambda _, rows: [None] * rows,
+            encode=outcomes.encode,
+            decode=outcomes.decode,
             window_seconds=_OUTCOME_WINDOW_SECONDS,
         )
 
@@ -106,8 +112,8 @@ class Recorder:
 class GateRecorder(Recorder):
     """Of a process that holds calls, too."""
 
-    def __init__(self, dsn: Secret, *, observe: BatchObserver | None = None) -> None:
-        super().__init__(dsn, observe=observe)
+    def __init__(self, dsn: Secret, codes: EntryCodes, *, observe: BatchObserver | None = None) -> None:
+        super().__init__(dsn, codes, observe=observe)
         self._hold_call = hold_actions_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
         self._use_call = use_approvals_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
         self._holds: GroupCommit[tuple[object, ...], RecordingOutcome] = GroupCommit(

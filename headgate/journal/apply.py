@@ -13,12 +13,15 @@ from typing import Final, NamedTuple
 import psycopg
 import structlog
 
-from headgate.actions.recorded_entry import UnreadableEntryError, read_entries
+from headgate.actions.entry_lane import SignedEntry, read_entries
+from headgate.actions.recorded_entry import UnreadableEntryError
 from headgate.db.database import Connection, Database
 from headgate.journal import store
-from headgate.journal.round import Entry, Round, outcomes_of_earlier_rounds, plan_round
+from headgate.journal.round import Entry, EventEntry, Round, outcomes_of_earlier_rounds, plan_round
 from headgate.journal.store import JournalRow
 from headgate.journal.used_models import uses_of
+from headgate.journal.writers import Found, Writers, open_writers
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import UnavailableError
 from headgate.llm_usage.store import add_usage
 
@@ -45,7 +48,7 @@ class Applied(NamedTuple):
     is_more: bool
 
 
-type _Apply = Callable[[Connection, str, Sequence[JournalRow]], Awaitable[None]]
+type _Apply = Callable[[Connection, str, Sequence[JournalRow], EntryCodes | None], Awaitable[None]]
 
 
 class RoundRefusedError(UnavailableError):
@@ -131,33 +134,44 @@ async def _round(database: Database, org_id: str, limit: int, apply: _Apply, *, 
             return Applied(0, is_more=False)
         rows, is_more = await store.read_journal(connection, org_id, limit)
         if rows:
-            await apply(connection, org_id, rows)
+            await apply(connection, org_id, rows, database.entry_codes)
     return Applied(len(rows), is_more)
 
 
-async def _apply(connection: Connection, org_id: str, rows: Sequence[JournalRow]) -> None:
+async def _apply(connection: Connection, org_id: str, rows: Sequence[JournalRow], codes: EntryCodes | None) -> None:
     """Raises RoundRefusedError."""
     with _refusals():
-        entries = [entry for row in rows for entry in _entries_of(row)]
+        found = [one for row in rows for one in _found_in(row)]
+        writers = await open_writers(connection, org_id, found, codes)
+        entries = [entry for one in found for entry in _entries_of(one, writers)]
         await _write(connection, org_id, [row.journal_id for row in rows], entries)
+        if writers is not None:
+            await writers.store(connection)
 
 
-async def _apply_by_entry(connection: Connection, org_id: str, rows: Sequence[JournalRow]) -> None:
+async def _apply_by_entry(
+    connection: Connection, org_id: str, rows: Sequence[JournalRow], codes: EntryCodes | None
+) -> None:
     """One row that was refused, each of its entries by itself."""
     (row,) = rows
-    entries, rest = _readable_entries(row)
-    for position, entry in enumerate(entries):
+    found, rest = _readable_in(row)
+    writers = await open_writers(connection, org_id, found, codes)
+    for position, one in enumerate(found):
         try:
             with _refusals():
+                entries = _entries_of(one, writers)
                 async with connection.transaction():
-                    await _write(connection, org_id, [], [entry])
+                    await _write(connection, org_id, [], entries)
         except RoundRefusedError as error:
             if not error.is_of_content:
                 raise
-            await _set_aside(connection, org_id, row, position, b"".join(entry), str(error))
+            raw = one.raw if isinstance(one, SignedEntry) else b"".join(one)
+            await _set_aside(connection, org_id, row, position, raw, str(error))
     if rest is not None:
-        await _set_aside(connection, org_id, row, len(entries), rest.rest, str(rest))
+        await _set_aside(connection, org_id, row, len(found), rest.rest, str(rest))
     await store.apply_round(connection, org_id, [row.journal_id], Round())
+    if writers is not None:
+        await writers.store(connection)
 
 
 async def _set_aside(
@@ -174,15 +188,21 @@ async def _write(connection: Connection, org_id: str, journal_ids: Sequence[int]
     await add_usage(connection, org_id, uses_of(planned.ended))
 
 
-def _entries_of(row: JournalRow) -> Iterable[Entry]:
+def _entries_of(found: Found, writers: Writers | None) -> list[Entry]:
+    if isinstance(found, EventEntry):
+        return [found]
+    return [] if writers is None else writers.entries_of(found)
+
+
+def _found_in(row: JournalRow) -> Iterable[Found]:
     """Raises UnreadableEntryError."""
     return [row.event] if row.entries is None else read_entries(row.entries)
 
 
-def _readable_entries(row: JournalRow) -> tuple[list[Entry], UnreadableEntryError | None]:
-    found: list[Entry] = []
+def _readable_in(row: JournalRow) -> tuple[list[Found], UnreadableEntryError | None]:
+    found: list[Found] = []
     try:
-        found.extend(_entries_of(row))
+        found.extend(_found_in(row))
     except UnreadableEntryError as error:
         return found, error
     return found, None

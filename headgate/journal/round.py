@@ -6,12 +6,15 @@ Fields are elements of PostgreSQL's binary arrays, as they stand in the journal:
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from headgate.actions.model import ActionStatus, ExecutionStatus
 from headgate.actions.recorded_entry import ActionEntry, OutcomeEntry
 from headgate.audit.model import SYSTEM, EventType, payload_text
-from headgate.db.arrays import NULL, element, text_of
+from headgate.db.arrays import INSTANTS, NULL, element, text_of
+from headgate.journal.completeness import Missed
+from headgate.kernel.canonical_json import JsonObject
 
 
 class EventEntry(NamedTuple):
@@ -22,6 +25,12 @@ class EventEntry(NamedTuple):
     agent_id: bytes
     created_at: bytes
     payload: bytes
+
+
+def missed_event(missed: Missed, now: datetime) -> EventEntry:
+    """The record says of itself that it is not complete."""
+    data: JsonObject = {"writer": missed.writer.hex(), "written": missed.written, "applied": missed.applied}
+    return EventEntry(_MISSED, NULL, NULL, INSTANTS.element(now), element(payload_text(SYSTEM, data)))
 
 
 type Entry = EventEntry | ActionEntry | OutcomeEntry
@@ -70,7 +79,7 @@ class Round:
     """The outcomes that count."""
 
 
-_SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD, _CANARY = (
+_SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD, _CANARY, _MISSED = (
     element(one.value)
     for one in (
         EventType.ACTION_SUBMITTED,
@@ -80,6 +89,7 @@ _SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD, _CANARY = (
         EventType.EXECUTION_FAILED,
         EventType.RESPONSE_WITHHELD,
         EventType.CANARY_FOUND,
+        EventType.JOURNAL_ENTRY_MISSED,
     )
 )
 _ACTION_ENDED = {True: element(ActionStatus.COMPLETED.value), False: element(ActionStatus.FAILED.value)}

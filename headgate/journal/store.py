@@ -1,7 +1,8 @@
 """The journal in the database: reading it, and writing what a round of it comes to."""
 
 import os
-from collections.abc import Iterator, Sequence
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import Final, NamedTuple
 
@@ -23,9 +24,12 @@ from headgate.db.arrays import (
     element,
 )
 from headgate.db.database import Connection
+from headgate.journal.completeness import WriterCount
 from headgate.journal.round import EventEntry, Round
+from headgate.kernel.entry_codes import Checker, Signer
 
 _ROUND_BYTES_MAX: Final = 4 << 20
+_COUNT: Final = struct.Struct(">qqqq")
 
 _LOCK_IF_FREE: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0)) AS locked"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0))"
@@ -75,6 +79,12 @@ _APPLY: Final = (
         ", ".join(["%s"] * (4 + len(_EVENT) + len(_ACTION) + len(_EXECUTION)))
     )
 )
+
+
+_COUNTS: Final = """
+    SELECT writer, applied, before, position, missing, mark, code FROM journal_writers
+    WHERE org_id = %s AND writer = ANY (%s)
+"""
 
 
 class JournalRow(NamedTuple):
@@ -159,6 +169,51 @@ async def set_aside(
     await connection.execute(
         "SELECT set_aside_entry(%s, %s, %s, %s, %s)", [org_id, journal_id, position, entry, failure]
     )
+
+
+async def read_counts(
+    connection: Connection, org_id: str, writers: Collection[bytes], checker: Checker
+) -> dict[bytes, WriterCount]:
+    """Of those writers that have one. One whose code does not fit counts nothing: the database's owner changed it."""
+    async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
+        await cursor.execute(_COUNTS, [org_id, list(writers)])
+        found = await cursor.fetchall()
+    counts = {row[0]: (WriterCount(row[1], (row[2], row[3]), row[4]), row[5], row[6]) for row in found}
+    return {
+        writer: one
+        for writer, (one, mark, code) in counts.items()
+        if checker.is_valid(_counted(org_id, writer, one), mark, code)
+    }
+
+
+async def write_counts(
+    connection: Connection, org_id: str, counts: Mapping[bytes, WriterCount], signer: Signer
+) -> None:
+    """In place of those of the same writers."""
+    if counts:
+        await connection.execute(
+            "SELECT count_entries(%s, %s, %s, %s, %s, %s, %s, %s)",
+            [
+                org_id,
+                list(counts),
+                [one.applied for one in counts.values()],
+                [one.place[0] for one in counts.values()],
+                [one.place[1] for one in counts.values()],
+                [one.missing for one in counts.values()],
+                [signer.mark] * len(counts),
+                [signer.code(_counted(org_id, writer, one)) for writer, one in counts.items()],
+            ],
+        )
+
+
+async def forget_writers(connection: Connection) -> None:
+    """The counts of writers that have had another name for long, over all organizations."""
+    await connection.execute("SELECT forget_writers()")
+
+
+def _counted(org_id: str, writer: bytes, one: WriterCount) -> bytes:
+    # No entry's message begins so: an identifier of an organization has no NUL, and is not empty.
+    return b"\0" + org_id.encode() + b"\0" + writer + _COUNT.pack(one.applied, *one.place, one.missing)
 
 
 async def organizations_due(connection: Connection) -> list[str]:

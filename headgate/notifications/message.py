@@ -24,6 +24,7 @@ _TITLES: Final = {
     "mcp_tool.changed": "An MCP tool is not what was accepted",
     "mfa.locked": "Somebody was locked out: too many wrong codes",
     "canary.found": "A call held a canary token",
+    "journal_entry.missed": "Entries of the record are missing",
     "mfa_code.used": "A recovery code was used",
     "notification.test": "Headgate can reach this channel",
 }

@@ -29,6 +29,7 @@ NOTIFIED_EVENTS: Final = (
     "mfa.locked",
     "mfa_code.used",
     "canary.found",
+    "journal_entry.missed",
 )
 """The audit log's events that a route may name."""
 DEFAULT_EVENTS: Final = frozenset(
@@ -42,6 +43,7 @@ DEFAULT_EVENTS: Final = frozenset(
         "break_glass.used",
         "mfa.locked",
         "canary.found",
+        "journal_entry.missed",
     }
 )
 """The events of a route without ``events``: those that need a person's action."""

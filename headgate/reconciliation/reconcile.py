@@ -16,7 +16,14 @@ from headgate.db.database import Connection
 from headgate.kernel.clock import rfc3339
 from headgate.reconciliation.compare import differences
 from headgate.reconciliation.model import Difference, Reconciliation, Recorded
-from headgate.reconciliation.window_store import STRAYS, dropped_ranges, load_window, next_bound, strays
+from headgate.reconciliation.window_store import (
+    STRAYS,
+    dropped_ranges,
+    load_window,
+    missed_entries,
+    next_bound,
+    strays,
+)
 
 MOST_DIFFERENCES: Final = 20
 """The verification ends after this number of differences."""
@@ -42,7 +49,7 @@ async def reconcile(
 ) -> Reconciliation:
     """Compares the actions of a time range (both ends inclusive). Without a range: all actions, and rows without an
     action."""
-    found: list[Difference] = []
+    found = await missed_entries(connection, org_id, start, end, MOST_DIFFERENCES)
     count, after = 0, _first_id(start)
     last = None if end is None else _id_at(end + _MINTED_WITHIN)
     dropped = _Dropped(connection, org_id)

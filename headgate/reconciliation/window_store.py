@@ -6,6 +6,7 @@ their events behind, and vice versa. Events without a chain entry are excluded.
 """
 
 import json
+from datetime import datetime
 from typing import Any, Final
 
 from psycopg import sql
@@ -17,6 +18,7 @@ from headgate.reconciliation.model import (
     ActionEvent,
     ActionRow,
     ApprovalRow,
+    Difference,
     ExecutionRow,
     Recorded,
     VoteRow,
@@ -138,6 +140,31 @@ _DROPS: Final = """
       AND e.seq BETWEEN 1 AND (SELECT max(c.seq) FROM audit_chain c WHERE c.org_id = %(org)s)
     UNION ALL SELECT i.payload FROM journal i WHERE i.org_id = %(org)s AND i.event_type = 'body.dropped'
 """
+
+
+_MISSED: Final = """
+    SELECT e.event_id, e.payload FROM audit_events e
+    WHERE e.org_id = %(org)s AND e.event_type = 'journal_entry.missed'
+      AND (%(start)s::timestamptz IS NULL OR e.created_at >= %(start)s)
+      AND (%(end)s::timestamptz IS NULL OR e.created_at <= %(end)s)
+    ORDER BY e.seq LIMIT %(most)s
+"""
+
+
+async def missed_entries(
+    connection: Connection, org_id: str, start: datetime | None, end: datetime | None, most: int
+) -> list[Difference]:
+    """What the applier missed: entries that a process wrote to the journal, and that never were applied."""
+    values = {"org": org_id, "start": start, "end": end, "most": most}
+    rows = await (await connection.execute(_MISSED, values)).fetchall()
+    return [_missed(row["event_id"], row["payload"]) for row in rows]
+
+
+def _missed(event_id: str, payload: str | None) -> Difference:
+    if payload is None:  # erased by somebody: no retention rule reaches it
+        return Difference("journal", event_id, "entries", "all that were written", "fewer")
+    data = json.loads(payload)["data"]
+    return Difference("journal", event_id, "entries", str(data["written"]), str(data["applied"]))
 
 
 async def count_actions(connection: Connection) -> int:

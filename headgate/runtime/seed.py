@@ -26,6 +26,7 @@ from headgate.organizations.store import insert_organization
 from headgate.policies.service import seed_default_policies
 from headgate.runtime.secrets_file import InstanceSecrets
 from headgate.sessions.store import has_session
+from headgate.vault.service import Vault
 
 _log = structlog.get_logger(__name__)
 
@@ -33,8 +34,9 @@ ORGANIZATION_NAME: Final = "Default"
 AGENT_NAME: Final = "default"
 
 
-async def seed_organization(owner_url: Secret, clock: Clock) -> None:
-    """The default organization and, where it never had a policy, the default ones. Raises UnavailableError."""
+async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None = None) -> None:
+    """The default organization and, where it never had a policy, the default ones; and the first master key, where the
+    data directory is the instance's own (``vault``). Raises UnavailableError."""
     database = Database(owner_url, max_connections=1)
     await database.open()
     try:
@@ -43,6 +45,8 @@ async def seed_organization(owner_url: Secret, clock: Clock) -> None:
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
                 await seed_default_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
+            if vault is not None:
+                await vault.make_first_keys(change.connection, DEFAULT_ORGANIZATION_ID)
     finally:
         await database.close()
 

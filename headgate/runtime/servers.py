@@ -17,6 +17,7 @@ from headgate.runtime.seed import seed_organization
 from headgate.runtime.server_process import RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor
 from headgate.runtime.valkey import ValkeyServer
+from headgate.vault.service import Vault
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,8 @@ async def open_servers(settings: Settings, servers: Servers, supervisor: Supervi
         await prepare_database(server, servers.secrets)
     else:
         await migrate(servers.administrator.reveal())
-    await seed_organization(servers.databases[Login.OWNER], system_clock)
+    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    await seed_organization(servers.databases[Login.OWNER], system_clock, vault)
 
 
 def postgres_of(settings: Settings) -> PostgresServer:

@@ -22,7 +22,7 @@ import json
 from dataclasses import dataclass
 from typing import Final
 
-from headgate.audit.model import ActorType
+from headgate.audit.model import ActorType, EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.relay.model import RecordedEvent
 from headgate.siem.altered import RECORD_ALTERED
@@ -79,6 +79,9 @@ class _Meaning:
     activity_name: str
 
 
+_RECORD_BROKEN: Final = (RECORD_ALTERED, EventType.JOURNAL_ENTRY_MISSED.value)
+
+
 def ocsf_event(event: RecordedEvent, org_id: str, product_version: str) -> JsonObject:
     """One event; times are milliseconds since 1970."""
     meaning = _meaning(event.event_type)
@@ -132,7 +135,7 @@ def _meaning(event_type: str) -> _Meaning:
     subject, _, verb = event_type.partition(".")
     if subject in _ABOUT_ACTIONS:
         return _Meaning(_API, _OTHER, event_type)
-    if event_type in ("checkpoint.export_failed", "event_stream.failed", RECORD_ALTERED):
+    if event_type in ("checkpoint.export_failed", "event_stream.failed", *_RECORD_BROKEN):
         return _Meaning(_ERROR, 1, "General Error")
     if subject in ("login", "session"):
         return _Meaning(_AUTHENTICATION, *((2, "Logoff") if verb in _LOGOFF else (1, "Logon")))
@@ -142,7 +145,7 @@ def _meaning(event_type: str) -> _Meaning:
 
 
 def _severity(event: RecordedEvent) -> tuple[int, str]:
-    if event.event_type == RECORD_ALTERED:
+    if event.event_type in _RECORD_BROKEN:
         return _SEVERITIES["critical"]
     if event.event_type.endswith("failed") or event.event_type.startswith("break_glass."):
         return _SEVERITIES["high"]
@@ -155,7 +158,7 @@ def _message(event: RecordedEvent) -> str:
 
 
 def _status(event: RecordedEvent) -> JsonObject:
-    failed = event.event_type.endswith("failed") or event.event_type == RECORD_ALTERED
+    failed = event.event_type.endswith("failed") or event.event_type in _RECORD_BROKEN
     return {"status_id": 2, "status": "Failure"} if failed else {"status_id": 1, "status": "Success"}
 
 

@@ -13,8 +13,7 @@ from headgate.vault.store import delete_envelope, get_envelopes, keeps_secrets, 
 
 @dataclass(slots=True)
 class Vault:
-    """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart. Who keeps no
-    secret needs no key."""
+    """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart."""
 
     keys_file: Path
     _keys: MasterKeys | None = None
@@ -30,7 +29,7 @@ class Vault:
         envelopes = await get_envelopes(connection, org_id, names)
         if not envelopes:
             return {}
-        keys = self._master_keys()
+        keys = self.master_keys()
         return {name: unseal(one, keys, org_id=org_id, name=name) for name, one in envelopes.items()}
 
     async def names(self, connection: Connection, org_id: str, prefix: str) -> list[str]:
@@ -48,30 +47,31 @@ class Vault:
 
     def seal(self, org_id: str, name: str, secret: Secret) -> Envelope:
         """Encrypted under a data key of its own, for a store other than this one. Raises UnavailableError."""
-        return seal(secret, self._master_keys(), org_id=org_id, name=name)
+        return seal(secret, self.master_keys(), org_id=org_id, name=name)
 
     def unseal(self, org_id: str, name: str, envelope: Envelope) -> Secret:
         """Raises UnavailableError where it does not open."""
-        return unseal(envelope, self._master_keys(), org_id=org_id, name=name)
+        return unseal(envelope, self.master_keys(), org_id=org_id, name=name)
 
     def rewrapped(self, org_id: str, name: str, envelope: Envelope) -> Envelope:
         """The same secret under the current master key; needs no ciphertext. Raises UnavailableError."""
-        return rewrap(envelope, self._master_keys(), org_id=org_id, name=name)
+        return rewrap(envelope, self.master_keys(), org_id=org_id, name=name)
 
     @property
     def current_key_id(self) -> str:
         """The master key that new data keys are wrapped under. Raises UnavailableError."""
-        return self._master_keys().current
+        return self.master_keys().current
 
     def seal_bytes(self, plain: bytes, *, org_id: str, name: str) -> Envelope:
         """For what is kept elsewhere than among the vault's secrets. Raises UnavailableError."""
-        return seal_bytes(plain, self._master_keys(), org_id=org_id, name=name)
+        return seal_bytes(plain, self.master_keys(), org_id=org_id, name=name)
 
     def unseal_bytes(self, envelope: Envelope, *, org_id: str, name: str) -> bytes:
         """Raises UnavailableError."""
-        return unseal_bytes(envelope, self._master_keys(), org_id=org_id, name=name)
+        return unseal_bytes(envelope, self.master_keys(), org_id=org_id, name=name)
 
-    def _master_keys(self) -> MasterKeys:
+    def master_keys(self) -> MasterKeys:
+        """Those in the file now. Raises UnavailableError."""
         try:
             found = self.keys_file.stat()
         except OSError:

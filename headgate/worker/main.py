@@ -13,6 +13,7 @@ from headgate.actions.instance import HEARTBEAT_SECONDS, Instance
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
 from headgate.kernel.clock import Clock, system_clock
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.tasks import TaskSet
 from headgate.monitor.port import MonitorPort
 from headgate.queue.model import Work
@@ -52,7 +53,8 @@ async def run(settings: WorkerSettings) -> None:
 
 async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clock = system_clock) -> None:
     """Work until ``stop`` is set."""
-    database = Database(settings.database_dsn)
+    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    database = Database(settings.database_dsn, entry_codes=EntryCodes(vault.master_keys))
     valkey = open_valkey(settings.valkey_url)
     await database.open()
     instance = Instance("worker", database)
@@ -80,7 +82,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         loops = [
             *record_loops(database),
             *reminder_loops(database, valkey, clock),
-            *leftover_loops(database, Vault(settings.master_keys_file or settings.data.master_keys), clock),
+            *leftover_loops(database, vault, clock),
             *evidence_loops(settings, database, clock, opened),
             *connection_loops(settings, database, clock, opened),
             *telling.loops(),

@@ -1,4 +1,4 @@
-"""Makes the record: applies the journal, indexes the chain, makes partitions ahead."""
+"""Makes the record: applies the journal, indexes the chain; makes partitions ahead, and deletes old counts."""
 
 from typing import Final
 
@@ -6,6 +6,7 @@ from headgate.audit.indexer import index_due
 from headgate.audit.store import ensure_partitions
 from headgate.db.database import Database
 from headgate.journal.apply import apply_due
+from headgate.journal.store import forget_writers
 from headgate.traffic.retention import drop_empty_partitions, ensure_traffic_partitions
 from headgate.worker.loop import Loop
 
@@ -23,6 +24,7 @@ def record_loops(database: Database) -> list[Loop]:
         async with database.across_organizations() as connection:
             await ensure_partitions(connection)
             await ensure_traffic_partitions(connection)
+            await forget_writers(connection)
         async with database.across_organizations() as connection:
             await drop_empty_partitions(connection)
         return 0

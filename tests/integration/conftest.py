@@ -27,6 +27,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.policies.model import Requirement
+from tests.entry_codes import CODES
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,7 @@ class _ConnectedOnUse(Database):
 
 
 async def _opened(cluster: Cluster, role: str) -> AsyncIterator[Database]:
-    database = _ConnectedOnUse(Secret(cluster.dsn(role)))
+    database = _ConnectedOnUse(Secret(cluster.dsn(role)), entry_codes=CODES)
     await database.open()
     yield database
     await database.close()
@@ -254,7 +255,7 @@ def execute(cluster: Cluster) -> Execute:
             os.urandom(32), b'{"params":{}}', decision, "low", None, started_at or datetime.now(UTC),
             running.execution_id, instance_id, None, None, payload, payload, payload,
         )  # fmt: skip
-        recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+        recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
         await recorder.open()
         assert await recorder.submit_action(row) is RecordingOutcome.RECORDED
         await recorder.close()

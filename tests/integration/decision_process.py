@@ -27,6 +27,7 @@ from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.draft import ActionDraft
 from headgate.vault.service import Vault
+from tests.entry_codes import CODES
 
 
 class _Client:
@@ -72,7 +73,7 @@ async def decision_process(
     clock = system_clock
     async with AsyncExitStack() as stack:
         judges = Judges(await stack.enter_async_context(open_client()))
-        recorder, rules, wake_ups = GateRecorder(Secret(dsn)), FairDecisions(), WakeUps(database)
+        recorder, rules, wake_ups = GateRecorder(Secret(dsn), CODES), FairDecisions(), WakeUps(database)
         keys = KeyRing(database, clock=clock)
         stack.callback(rules.close)
         for close in (judges.close, recorder.close):

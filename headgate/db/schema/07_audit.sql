@@ -13,7 +13,7 @@ CREATE TABLE journal (
     action_id  text COLLATE "C" CHECK (action_id ~ '^[A-Za-z0-9_-]+$'),
     agent_id   text COLLATE "C" CHECK (agent_id ~ '^[A-Za-z0-9_-]+$'),
     payload    text, -- canonical JSON {actor, data}: the exact bytes that are hashed
-    -- Or actions and outcomes with their events, as headgate.actions.recorded_entry writes them.
+    -- Or actions and outcomes with their events, as headgate.actions.entry_lane writes them.
     entries    bytea STORAGE EXTERNAL,
     PRIMARY KEY (org_id, journal_id),
     CHECK (CASE WHEN entries IS NULL THEN event_type IS NOT NULL AND payload IS NOT NULL
@@ -40,6 +40,24 @@ CREATE TABLE journal_set_aside (
 CALL isolate_organizations('journal_set_aside');
 GRANT SELECT ON journal_set_aside TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT ON journal_set_aside TO headgate_definer;
+
+-- How many entries of each writer were applied, with the place of the last one (headgate.actions.entry_lane). The code, under a key that
+-- the database does not have, keeps its owner from counting an entry that was deleted.
+CREATE TABLE journal_writers (
+    org_id     text COLLATE "C" NOT NULL,
+    writer     bytea NOT NULL CHECK (octet_length(writer) = 16),
+    applied    bigint NOT NULL,
+    before     bigint NOT NULL,
+    position   bigint NOT NULL,
+    missing    bigint NOT NULL,
+    mark       bytea NOT NULL,
+    code       bytea NOT NULL,
+    applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (org_id, writer)
+) WITH (fillfactor = 50);
+CALL isolate_organizations('journal_writers');
+GRANT SELECT ON journal_writers TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT, UPDATE, DELETE ON journal_writers TO headgate_definer;
 
 CREATE TABLE audit_chain (
     org_id    text COLLATE "C" NOT NULL,

@@ -13,6 +13,7 @@ from headgate.gate.record_batch import OutcomeRow, Recorder
 from headgate.journal.apply import require_applied
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Execute, Hold, Organization
 
 
@@ -36,7 +37,7 @@ async def test_an_outcome_that_is_repeated_is_recorded_once(
 ) -> None:
     running = await execute(organization, "ins_1")
     await require_applied(worker_database, organization.org_id)
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await recorder.open()
     try:
         await recorder.submit_outcome(_outcome(organization, running.action_id, running.execution_id, succeeded=True))
@@ -61,7 +62,7 @@ async def test_an_outcome_of_a_call_that_was_never_recorded_leaves_nothing(
     superuser: psycopg.Connection[tuple[object, ...]],
     organization: Organization,
 ) -> None:
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await recorder.open()
     try:
         await recorder.submit_outcome(
@@ -108,7 +109,7 @@ async def test_a_use_that_was_given_back_does_not_end_the_action_of_the_next(
         async with api_database.transaction(organization.org_id) as connection:
             return (await get_action(connection, organization.org_id, held.action_id)).action.status.value
 
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await recorder.open()
     try:
         first = await use()

@@ -38,6 +38,7 @@ from headgate.organizations.model import Role
 from headgate.policies.model import RulePolicy
 from headgate.policies.store import insert_policy
 from tests.api_in_thread import ApiInThread, api_in_thread
+from tests.entry_codes import put_master_keys
 
 _ANSWER_SECONDS = 60
 """A busy machine may need more than httpx waits for by itself, which is 5."""
@@ -130,6 +131,8 @@ async def start_api(cluster, tmp_path: Path) -> AsyncIterator[StartApi]:
             ),
             **changes,  # type: ignore[arg-type] - the caller's names
         )
+        if settings.master_keys_file is None:
+            put_master_keys(settings.data.master_keys)
         ready: asyncio.Future[Api] = asyncio.get_running_loop().create_future()
         stop = asyncio.Event()
         task = asyncio.create_task(_serve(settings, ready, stop))

@@ -8,6 +8,9 @@ PARTS = ("api", "proxy", "worker", "auditor")
 CALLERS = {
     "record_actions": {"proxy", "api"},
     "record_action": {"api"},
+    "attest_entries": {"proxy", "api"},
+    "count_entries": {"api", "worker"},
+    "forget_writers": {"worker"},
     "record_outcomes": {"proxy"},
     "hold_action": {"proxy", "api"},
     "hold_actions": {"proxy"},

@@ -12,10 +12,11 @@ import psycopg
 import pytest
 from psycopg import pq
 
+from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow
 from headgate.actions.recording_store import (
-    encode_actions,
-    encode_outcomes,
+    ActionBatches,
+    OutcomeBatches,
     record_actions_call,
     record_outcomes_call,
 )
@@ -25,6 +26,7 @@ from headgate.journal.apply import apply_due
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Organization
 
 TABLES: Final = (
@@ -81,10 +83,11 @@ async def test_recording_and_applying_read_by_index(
         organization.org_id, execution_id, action.action_id, organization.agent_id, True, now, None, b"{}", EMPTY, None
     )
     before = scans(server)
+    actions, outcomes = ActionBatches(EntryLane(CODES)), OutcomeBatches(EntryLane(CODES))
 
-    assert await send(record_actions_call(proxy, deadline_seconds=5), encode_actions([action])) == b"recorded"
+    assert await send(record_actions_call(proxy, deadline_seconds=5), actions.encode([action])) == b"recorded"
     assert await apply_due(worker_database) >= 1
-    assert await send(record_outcomes_call(proxy, deadline_seconds=5), encode_outcomes([outcome])) == b""
+    assert await send(record_outcomes_call(proxy, deadline_seconds=5), outcomes.encode([outcome])) == b""
     assert await apply_due(worker_database) >= 1
     assert scans(server) == before
     [(ended,)] = server.execute("SELECT status FROM executions WHERE execution_id = %s", [execution_id]).fetchall()

@@ -16,6 +16,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Organization
 
 
@@ -31,7 +32,7 @@ def _row(organization: Organization, text: str) -> ActionRow:
 async def test_large_requests_cost_small_ones_nothing(cluster: Cluster, organization: Organization) -> None:
     # Compressed and written together these take longer than a record may.
     large = base64.b64encode(os.urandom(6 << 20)).decode()
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await recorder.open()
     try:
         slow = [recorder.submit_action(_row(organization, large)) for _ in range(12)]
@@ -57,7 +58,7 @@ async def test_a_connection_that_dies_between_the_rows_and_the_commit_records_no
         "CREATE CONSTRAINT TRIGGER dies_at_commit AFTER INSERT ON journal DEFERRABLE INITIALLY DEFERRED"
         " FOR EACH ROW EXECUTE FUNCTION die_at_commit()"
     )
-    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await recorder.open()
     try:
         with pytest.raises(UnavailableError):

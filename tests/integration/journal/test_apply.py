@@ -8,6 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
+from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
@@ -23,6 +24,7 @@ from headgate.llm_usage.of_outcome import kept_usage
 from headgate.llm_usage.prices import NO_PRICES
 from headgate.llm_usage.store import add_usage, usage_of_agent, used_on
 from headgate.protocols.llm_answer import Usage
+from tests.entry_codes import CODES
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.conftest import Cluster, Organization
 
@@ -63,13 +65,21 @@ def _count(superuser: Superuser, table: str, org_id: str) -> object:
     return superuser.execute(query, [org_id]).fetchall()[0][0]
 
 
-def _append(superuser: Superuser, org_id: str, entries: bytes) -> None:
-    superuser.execute("INSERT INTO journal (org_id, created_at, entries) VALUES (%s, now(), %s)", [org_id, entries])
+def _append(superuser: Superuser, org_id: str, *entries: bytes) -> list[bytes]:
+    signed = EntryLane(CODES).sign([(org_id, entry) for entry in entries])
+    _append_signed(superuser, org_id, *signed)
+    return signed
+
+
+def _append_signed(superuser: Superuser, org_id: str, *signed: bytes) -> None:
+    superuser.execute(
+        "INSERT INTO journal (org_id, created_at, entries) VALUES (%s, now(), %s)", [org_id, b"".join(signed)]
+    )
 
 
 @pytest.fixture
 async def recorder(cluster: Cluster) -> AsyncIterator[Recorder]:
-    made = Recorder(Secret(cluster.dsn("headgate_proxy")))
+    made = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
     await made.open()
     yield made
     await made.close()
@@ -162,8 +172,8 @@ async def test_an_entry_that_cannot_be_applied_is_set_aside_and_no_other(
     rows = [_action(organization, new_id(IdPrefix.EXECUTION)) for _ in range(5)]
     # An identifier that a header cannot quote, a duplicate, and a status that the table refuses.
     bad = [_action(organization, action_id='act_"'), rows[0], _action(organization, status="lost")]
-    _append(superuser, org_id, b"".join(map(action_entry, [*rows[:2], bad[0], rows[2], *bad[1:], *rows[3:]])))
-    _append(superuser, org_id, b"".join(outcome_entry(_outcome(row)) for row in rows))
+    _append(superuser, org_id, *map(action_entry, [*rows[:2], bad[0], rows[2], *bad[1:], *rows[3:]]))
+    _append(superuser, org_id, *(outcome_entry(_outcome(row)) for row in rows))
     while await apply_due(worker_database):
         pass
     assert superuser.execute(
@@ -177,7 +187,7 @@ async def test_an_entry_that_cannot_be_applied_is_set_aside_and_no_other(
         aside, bad, ("header", "actions_pkey", "actions_status_check"), strict=True
     ):
         assert isinstance(entry, bytes) and isinstance(failure, str)
-        assert action_entry(row).endswith(entry) and why in failure
+        assert entry.endswith(action_entry(row)) and why in failure
     found = await verify_range(api_database, org_id)
     assert (found.fault, found.events_verified) == (None, 20)
 
@@ -187,8 +197,10 @@ async def test_a_torn_row_is_set_aside_from_where_it_is_torn(
     api_database: Database, superuser: Superuser, organization: Organization, cut: int
 ) -> None:
     org_id = organization.org_id
-    whole, torn = action_entry(_action(organization)), action_entry(_action(organization))[:-cut]
-    _append(superuser, org_id, whole + torn)
+    entries = [(org_id, action_entry(_action(organization))) for _ in range(2)]
+    whole, last = EntryLane(CODES).sign(entries)
+    torn = last[:-cut]
+    _append_signed(superuser, org_id, whole, torn)
     _append(superuser, org_id, action_entry(_action(organization)))
     await require_applied(api_database, org_id)
     assert superuser.execute(

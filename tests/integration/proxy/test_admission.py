@@ -38,6 +38,7 @@ from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.provenance.memory import ValueMemory
+from tests.entry_codes import CODES
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -147,7 +148,7 @@ async def key(api_database: Database, organization: Any) -> Secret:
 async def decided(
     start, cluster, organization, superuser, proxy_database: Database, worker_database: Database, key, tmp_path
 ) -> AsyncIterator[Decided]:
-    recorder = CancelsAtTheCommit(Secret(cluster.dsn("headgate_proxy")))
+    recorder = CancelsAtTheCommit(Secret(cluster.dsn("headgate_proxy")), CODES)
     async with AsyncExitStack() as stack:
         whole = await open_enforcement(
             stack, proxy_database, recorder, vault_in(tmp_path), tmp_path / "captures", tunnels=_TUNNELS

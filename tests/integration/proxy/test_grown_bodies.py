@@ -32,6 +32,7 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from tests.entry_codes import CODES
 from tests.integration.proxy.enforcement import Enforcement, open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -85,7 +86,7 @@ async def gate(
             change, kind=KeyKind.AGENT, scopes=KIND_SCOPES[KeyKind.AGENT], agent_id=organization.agent_id
         )
     async with AsyncExitStack() as stack:
-        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
+        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")), CODES)
         whole = await open_enforcement(
             stack, proxy_database, recorder, vault_in(tmp_path), tmp_path / "captures", tunnels=1000
         )

@@ -20,6 +20,7 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
+from tests.entry_codes import CODES
 from tests.integration.proxy.enforcement import open_enforcement
 from tests.unit.traffic.samples import vault_in
 
@@ -70,7 +71,7 @@ async def _key(database: Database, organization: Any, *regos: str) -> Secret:
 @pytest.fixture
 async def running(start, cluster, proxy_database: Database, tmp_path) -> AsyncIterator[Any]:
     async with AsyncExitStack() as stack:
-        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")))
+        recorder = GateRecorder(Secret(cluster.dsn("headgate_proxy")), CODES)
         whole = await open_enforcement(
             stack, proxy_database, recorder, vault_in(tmp_path), tmp_path / "captures", tunnels=1000
         )

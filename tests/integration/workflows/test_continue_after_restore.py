@@ -12,6 +12,7 @@ from headgate.evidence.recorded_restores import recorded_restores
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.workflows.continue_after_restore import Restored, Withdrawn, continue_organization, seal_all
+from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Execute, Hold, Organization, Superuser
 
 _NOW = datetime.now(UTC)
@@ -19,7 +20,7 @@ _NOW = datetime.now(UTC)
 
 @pytest.fixture
 async def owner_database(cluster: Cluster) -> AsyncIterator[Database]:
-    database = Database(Secret(cluster.dsn("headgate_owner")))
+    database = Database(Secret(cluster.dsn("headgate_owner")), entry_codes=CODES)
     await database.open()
     yield database
     await database.close()

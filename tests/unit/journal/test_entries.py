@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.actions.entry_lane import EntryLane, read_entries
 from headgate.actions.recorded_entry import (
     INDEXED_TEXT_BYTES_MAX,
     ActionEntry,
@@ -16,15 +17,19 @@ from headgate.actions.recorded_entry import (
     UnreadableEntryError,
     action_entry,
     outcome_entry,
-    read_entries,
 )
 from headgate.db.arrays import NULL, element
+from tests.entry_codes import CODES
 
 _ACTION = ActionRow(
     "org_1", 1, "act_1", "agt_1", None, "proxy", "mail", "send", "denied", bytes(32), b'{"params":{}}', b"{}", "low",
     None, datetime(2026, 11, 23, tzinfo=UTC), None, None, None, None, "{}", "{}", None,
 )  # fmt: skip
 _OUTCOME = OutcomeRow("org_1", "exe_1", "act_1", "agt_1", True, _ACTION.created_at, None, b"{}", "{}", None)
+
+
+def _signed(*entries: bytes) -> bytes:
+    return b"".join(EntryLane(CODES).sign([("org_1", entry) for entry in entries]))
 
 
 def test_fields_are_those_of_the_rows() -> None:
@@ -38,22 +43,22 @@ def test_fields_are_those_of_the_rows() -> None:
 )
 def test_entries_come_back(tool: str, parent: str | None) -> None:
     row = _ACTION._replace(tool=tool, parent_action_id=parent)
-    found = list(read_entries(action_entry(row) + outcome_entry(_OUTCOME) + action_entry(_ACTION)))
-    assert [type(one) for one in found] == [ActionEntry, OutcomeEntry, ActionEntry]
-    first = found[0]
+    found = list(read_entries(_signed(action_entry(row), outcome_entry(_OUTCOME), action_entry(_ACTION))))
+    assert [type(one.entry) for one in found] == [ActionEntry, OutcomeEntry, ActionEntry]
+    first = found[0].entry
     assert isinstance(first, ActionEntry)
     assert (first.tool, first.request) == (element(tool), element(row.request))
     assert first.parent_action_id == (NULL if parent is None else element(parent))
 
 
-@given(st.integers(1, len(action_entry(_ACTION)) - 1))
+@given(st.integers(1, len(_signed(action_entry(_ACTION))) - 1))
 def test_a_torn_entry_ends_the_reading(cut: int) -> None:
-    whole = outcome_entry(_OUTCOME)
-    reading = read_entries(whole + action_entry(_ACTION)[:cut])
-    assert isinstance(next(reading), OutcomeEntry)
+    last = _signed(action_entry(_ACTION))[:cut]
+    reading = read_entries(_signed(outcome_entry(_OUTCOME)) + last)
+    assert isinstance(next(reading).entry, OutcomeEntry)
     with pytest.raises(UnreadableEntryError) as torn:
         next(reading)
-    assert torn.value.rest == action_entry(_ACTION)[:cut]
+    assert torn.value.rest == last
 
 
 @given(st.binary(max_size=400))

@@ -9,7 +9,7 @@ from headgate.actions.recorded_entry import (
     OutcomeRow,
     action_entry,
     outcome_entry,
-    read_entries,
+    read_entry,
 )
 from headgate.db.arrays import NULL, element
 from headgate.journal.round import EventEntry, Round, outcomes_of_earlier_rounds, plan_round
@@ -24,7 +24,7 @@ def _action(name: str, *, execution: str | None = None, status: str = "executing
         execution, None if execution is None else "ins_1", None, None, f"submitted {name}", f"decided {name}",
         None if execution is None else f"started {name}",
     )  # fmt: skip
-    (entry,) = read_entries(action_entry(row))
+    entry, _ = read_entry(action_entry(row), 0)
     assert isinstance(entry, ActionEntry)
     return entry
 
@@ -35,7 +35,7 @@ def _outcome(execution: str, *, succeeded: bool = True, withheld: str | None = N
         "org_1", execution, "act_1", "agt_1", succeeded, at, None if succeeded else "reset", b'{"status":200}',
         f"ended {execution}", None, withheld,
     )  # fmt: skip
-    (entry,) = read_entries(outcome_entry(row))
+    entry, _ = read_entry(outcome_entry(row), 0)
     assert isinstance(entry, OutcomeEntry)
     return entry
 

@@ -33,6 +33,7 @@ from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.vault.service import Vault
 from proxy.capture_queue import CaptureQueue
+from tests.entry_codes import CODES
 from tests.integration.proxy.enforcement import open_enforcement
 
 SECRET = "tok_live/9f8e7d6c5b4a+s3cr3t=="
@@ -178,7 +179,10 @@ async def start_keeper(
     async with AsyncExitStack() as stack:
 
         async def begin(*after: object) -> Keeper:
-            recorder, vault = GateRecorder(Secret(cluster.dsn("headgate_proxy"))), Vault(tmp_path / "master-keys.json")
+            recorder, vault = (
+                GateRecorder(Secret(cluster.dsn("headgate_proxy")), CODES),
+                Vault(tmp_path / "master-keys.json"),
+            )
             whole = await open_enforcement(stack, proxy_database, recorder, vault, tmp_path / "captures", tunnels=1000)
             uses = ConnectionUses(proxy_database, clock)
             stack.push_async_callback(uses.close)

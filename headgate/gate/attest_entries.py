@@ -1,0 +1,47 @@
+"""Says what this process has written to the journal: within a second where no later entry says so, and each hour."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+from headgate.actions.entry_lane import EntryLane, signed_attestation
+from headgate.actions.recording_store import append_attestations
+from headgate.db.database import Database
+from headgate.kernel.entry_codes import EntryCodes
+from headgate.kernel.errors import UnavailableError
+
+_EVERY_SECONDS: Final = 1.0
+_STANDING_SECONDS: Final = 3600.0
+
+
+class AttestEntries:
+    """Of the lanes of one process."""
+
+    def __init__(self, database: Database, lanes: Sequence[EntryLane], codes: EntryCodes) -> None:
+        self._database = database
+        self._lanes = lanes
+        self._codes = codes
+        self._standing_due = monotonic() + _STANDING_SECONDS
+
+    async def keep_attesting(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            await asyncio.sleep(_EVERY_SECONDS)
+            await self.attest()
+
+    async def attest(self) -> None:
+        """What cannot be written now is written the next time."""
+        is_due = monotonic() >= self._standing_due
+        told = [(lane, one) for lane in self._lanes for one in lane.unattested() + (lane.standing() if is_due else [])]
+        if is_due:
+            self._standing_due = monotonic() + _STANDING_SECONDS
+        if not told:
+            return
+        with suppress(UnavailableError):
+            signed = [(one.org_id, signed_attestation(self._codes, one)) for _, one in told]
+            async with self._database.across_organizations() as connection:
+                await append_attestations(connection, signed)
+            for lane, one in told:
+                lane.attested(one)
