@@ -161,9 +161,9 @@ async def missed_entries(
 
 
 def _missed(event_id: str, payload: str | None) -> Difference:
-    if payload is None:  # erased by somebody: no retention rule reaches it
+    data, _ = _payload(payload)
+    if data is None or not {"written", "applied"} <= data.keys():  # erased or changed: no retention rule reaches it
         return Difference("journal", event_id, "entries", "all that were written", "fewer")
-    data = json.loads(payload)["data"]
     return Difference("journal", event_id, "entries", str(data["written"]), str(data["applied"]))
 
 
