@@ -2,15 +2,18 @@
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from time import monotonic
 from typing import Final
+
+import structlog
 
 from headgate.actions.entry_lane import EntryLane, signed_attestation
 from headgate.actions.recording_store import append_attestations
 from headgate.db.database import Database
 from headgate.kernel.entry_codes import EntryCodes
-from headgate.kernel.errors import UnavailableError
+from headgate.kernel.errors import HeadgateError
+
+_log = structlog.get_logger(__name__)
 
 _EVERY_SECONDS: Final = 1.0
 _STANDING_SECONDS: Final = 3600.0
@@ -39,9 +42,13 @@ class AttestEntries:
             self._standing_due = monotonic() + _STANDING_SECONDS
         if not told:
             return
-        with suppress(UnavailableError):
-            signed = [(one.org_id, signed_attestation(self._codes, one)) for _, one in told]
+        try:
+            signer = self._codes.signer()
+            signed = [(one.org_id, signed_attestation(signer, one)) for _, one in told]
             async with self._database.across_organizations() as connection:
                 await append_attestations(connection, signed)
-            for lane, one in told:
-                lane.attested(one)
+        except HeadgateError as error:
+            _log.warning("entries_not_attested", cause=str(error.__cause__ or error))
+            return
+        for lane, one in told:
+            lane.attested(one)

@@ -159,9 +159,10 @@ async def _apply_by_entry(
     for position, one in enumerate(found):
         try:
             with _refusals():
-                entries = _entries_of(one, writers)
-                async with connection.transaction():
-                    await _write(connection, org_id, [], entries)
+                # Each by itself: that entries are missing is recorded, too, where the entry that reveals it is refused.
+                for entry in _entries_of(one, writers):
+                    async with connection.transaction():
+                        await _write(connection, org_id, [], [entry])
         except RoundRefusedError as error:
             if not error.is_of_content:
                 raise

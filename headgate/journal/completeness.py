@@ -3,10 +3,10 @@
 ``headgate.actions.entry_lane`` has the rules that writers follow.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
-from headgate.actions.entry_lane import SignedEntry
+from headgate.actions.entry_lane import SignedEntry, Written
 
 _NOWHERE: Final = (-1, -1)
 
@@ -17,7 +17,7 @@ class ReplayedEntryError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """Entries of a writer that an entry says were written. ``applied``: how many were."""
+    """Entries of a writer that an entry says were written. ``applied``: how many of them were, at most."""
 
     writer: bytes
     written: int
@@ -26,9 +26,9 @@ class Missed:
 
 @dataclass(slots=True)
 class WriterCount:
-    """Of one writer: how many entries were applied (those that were missed count as well), and the last one's place."""
+    """Of one writer: which entries were applied (those that were missed count as well), and the last one's place."""
 
-    applied: int = 0
+    applied: Written = field(default_factory=Written)
     place: tuple[int, int] = _NOWHERE
     missing: int = 0
 
@@ -36,15 +36,25 @@ class WriterCount:
 def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | None:
     """Counts one entry. Raises ReplayedEntryError."""
     one = counts.setdefault(signed.writer, WriterCount())
-    place = signed.before, signed.position
+    place = signed.before.count, signed.position if signed.entry is not None else -1
     if signed.entry is not None and place <= one.place:
         raise ReplayedEntryError("the entry, or a later one of the same process, was applied before")
     missed = None
-    if signed.before > one.applied:
-        missed = Missed(signed.writer, signed.before, one.applied)
-        one.missing += signed.before - one.applied
+    if not _is_complete(one, signed.before):
+        # At the same count or a smaller one, entries that the database had refused were added: one is missing at least.
+        applied = min(one.applied.count, signed.before.count - 1)
+        missed = Missed(signed.writer, signed.before.count, applied)
+        one.missing += signed.before.count - applied
         one.applied = signed.before
     if signed.entry is not None:
-        one.applied += 1
-        one.place = place
+        one.applied = one.applied.and_one(signed.code)
+    one.place = max(one.place, place)
     return missed
+
+
+def _is_complete(one: WriterCount, before: Written) -> bool:
+    """Whether the entries that were written before are those that were applied."""
+    if before.count == one.applied.count:
+        return before.digest == one.applied.digest
+    # More were applied: entries of the batch that follows, of which this is one, or which overtook this attestation.
+    return before.count < one.applied.count and one.place[0] >= before.count

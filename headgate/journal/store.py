@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from psycopg.rows import tuple_row
 from regorus import seal_events
 
+from headgate.actions.entry_lane import DIGEST_BYTES, Written
 from headgate.actions.recorded_entry import OutcomeEntry
 from headgate.audit.chain import genesis
 from headgate.db.arrays import (
@@ -29,7 +30,7 @@ from headgate.journal.round import EventEntry, Round
 from headgate.kernel.entry_codes import Checker, Signer
 
 _ROUND_BYTES_MAX: Final = 4 << 20
-_COUNT: Final = struct.Struct(">qqqq")
+_COUNT: Final = struct.Struct(f">q{DIGEST_BYTES}sqqq")
 
 _LOCK_IF_FREE: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0)) AS locked"
 _LOCK: Final = "SELECT pg_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0))"
@@ -82,7 +83,7 @@ _APPLY: Final = (
 
 
 _COUNTS: Final = """
-    SELECT writer, applied, before, position, missing, mark, code FROM journal_writers
+    SELECT writer, applied, digest, before, position, missing, mark, code FROM journal_writers
     WHERE org_id = %s AND writer = ANY (%s)
 """
 
@@ -178,7 +179,7 @@ async def read_counts(
     async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
         await cursor.execute(_COUNTS, [org_id, list(writers)])
         found = await cursor.fetchall()
-    counts = {row[0]: (WriterCount(row[1], (row[2], row[3]), row[4]), row[5], row[6]) for row in found}
+    counts = {row[0]: (WriterCount(Written(row[1], row[2]), (row[3], row[4]), row[5]), row[6], row[7]) for row in found}
     return {
         writer: one
         for writer, (one, mark, code) in counts.items()
@@ -192,11 +193,12 @@ async def write_counts(
     """In place of those of the same writers."""
     if counts:
         await connection.execute(
-            "SELECT count_entries(%s, %s, %s, %s, %s, %s, %s, %s)",
+            "SELECT count_entries(%s, %s, %s, %s, %s, %s, %s, %s, %s)",
             [
                 org_id,
                 list(counts),
-                [one.applied for one in counts.values()],
+                [one.applied.count for one in counts.values()],
+                [one.applied.digest for one in counts.values()],
                 [one.place[0] for one in counts.values()],
                 [one.place[1] for one in counts.values()],
                 [one.missing for one in counts.values()],
@@ -213,7 +215,7 @@ async def forget_writers(connection: Connection) -> None:
 
 def _counted(org_id: str, writer: bytes, one: WriterCount) -> bytes:
     # No entry's message begins so: an identifier of an organization has no NUL, and is not empty.
-    return b"\0" + org_id.encode() + b"\0" + writer + _COUNT.pack(one.applied, *one.place, one.missing)
+    return b"\0" + org_id.encode() + b"\0" + writer + _COUNT.pack(*one.applied, *one.place, one.missing)
 
 
 async def organizations_due(connection: Connection) -> list[str]:

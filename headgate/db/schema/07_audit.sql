@@ -41,12 +41,13 @@ CALL isolate_organizations('journal_set_aside');
 GRANT SELECT ON journal_set_aside TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT ON journal_set_aside TO headgate_definer;
 
--- How many entries of each writer were applied, with the place of the last one (headgate.actions.entry_lane). The code, under a key that
+-- How many entries of each writer were applied, a digest of their codes, and the place of the last one (headgate.actions.entry_lane). The code, under a key that
 -- the database does not have, keeps its owner from counting an entry that was deleted.
 CREATE TABLE journal_writers (
     org_id     text COLLATE "C" NOT NULL,
     writer     bytea NOT NULL CHECK (octet_length(writer) = 16),
     applied    bigint NOT NULL,
+    digest     bytea NOT NULL CHECK (octet_length(digest) = 16),
     before     bigint NOT NULL,
     position   bigint NOT NULL,
     missing    bigint NOT NULL,
@@ -55,6 +56,7 @@ CREATE TABLE journal_writers (
     applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (org_id, writer)
 ) WITH (fillfactor = 50);
+CREATE INDEX journal_writers_missing ON journal_writers (org_id) WHERE missing > 0;
 CALL isolate_organizations('journal_writers');
 GRANT SELECT ON journal_writers TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON journal_writers TO headgate_definer;

@@ -163,6 +163,24 @@ async def test_a_count_that_the_owner_changed_counts_nothing(
     assert _missed(superuser, org_id) == [("2", "0"), ("2", "0")]
 
 
+async def test_entries_are_missed_where_the_entry_that_reveals_it_is_refused(
+    cluster: Cluster, api_database: Database, superuser: Superuser, organization: Organization
+) -> None:
+    org_id = organization.org_id
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), CODES)
+    await recorder.open()
+    first, lost = (_action(organization, new_id(IdPrefix.EXECUTION)) for _ in range(2))
+    await recorder.submit_action(first)
+    await require_applied(api_database, org_id)
+    await recorder.submit_action(lost)
+    superuser.execute("DELETE FROM journal WHERE org_id = %s", [org_id])
+    await recorder.submit_action(first)  # its row is there
+    await require_applied(api_database, org_id)
+    await recorder.close()
+    assert _count(superuser, "journal_set_aside", org_id) == 1
+    assert _missed(superuser, org_id) == [("2", "1")]
+
+
 async def test_nobody_writes_an_entry_without_the_keys(
     api_database: Database, superuser: Superuser, organization: Organization
 ) -> None:
@@ -204,7 +222,7 @@ def test_the_proxy_does_not_reach_the_counts(cluster: Cluster) -> None:
     with psycopg.connect(cluster.dsn("headgate_proxy")) as connection:
         for statement in (
             "SELECT FROM journal_writers",
-            "SELECT count_entries('o', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
+            "SELECT count_entries('o', '{}', '{}', '{}', '{}', '{}', '{}', '{}', '{}')",
         ):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), connection.transaction():
                 connection.execute(statement.encode())

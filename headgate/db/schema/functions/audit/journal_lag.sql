@@ -4,7 +4,7 @@ CREATE OR REPLACE FUNCTION journal_lag(OUT rows bigint, OUT oldest_seconds doubl
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0),
            (SELECT count(*) FROM journal_set_aside),
-           (SELECT coalesce(sum(missing), 0)::bigint FROM journal_writers)
+           (SELECT coalesce(sum(w.missing), 0)::bigint FROM journal_writers w WHERE w.missing > 0)
     FROM journal
 $$;
 CALL callable_by('journal_lag', ARRAY['worker', 'api']);
