@@ -39,12 +39,12 @@ _NAME_SECONDS: Final = 24 * 3600.0
 class Written(NamedTuple):
     """The entries of a writer for one organization: how many, and a digest of their codes in their order."""
 
-    count: int = 0
+    number: int = 0
     digest: bytes = bytes(DIGEST_BYTES)
 
     def and_one(self, code: bytes) -> "Written":
         """With the entry of this code behind them."""
-        return Written(self.count + 1, hashlib.sha256(self.digest + code).digest()[:DIGEST_BYTES])
+        return Written(self.number + 1, hashlib.sha256(self.digest + code).digest()[:DIGEST_BYTES])
 
 
 _NOTHING: Final = Written()
@@ -88,7 +88,7 @@ class _Name:
 
     def unattested(self) -> Iterator[Attestation]:
         for org_id, durable in self.durable.items():
-            if durable.count > self.attested.get(org_id, 0):
+            if durable.number > self.attested.get(org_id, 0):
                 yield Attestation(org_id, self.writer, durable)
 
 
@@ -121,7 +121,7 @@ class EntryLane:
         for (org_id, before, code), is_kept in zip(sent, kept, strict=True):
             if is_kept:
                 self._name.durable[org_id] = self._name.durable.get(org_id, _NOTHING).and_one(code)
-                self._name.attested[org_id] = before.count
+                self._name.attested[org_id] = before.number
 
     def unattested(self) -> list[Attestation]:
         """What no later entry has said yet."""
@@ -141,7 +141,7 @@ class EntryLane:
         if name.writer != attestation.writer:
             return
         attested = name.attested.get(attestation.org_id, 0)
-        name.attested[attestation.org_id] = max(attested, attestation.durable.count)
+        name.attested[attestation.org_id] = max(attested, attestation.durable.number)
         if name is not self._name and not any(name.unattested()):
             del self._earlier[name.writer]
 
@@ -162,12 +162,12 @@ def read_entries(entries: bytes) -> Iterator[SignedEntry]:
     at = 0
     while at < len(entries):
         try:
-            writer, count, digest, position = _PLACE.unpack_from(entries, at)
+            writer, number, digest, position = _PLACE.unpack_from(entries, at)
             mark, code = _CODE.unpack_from(entries, at + _PLACE.size)
             entry, end = read_entry(entries, at + _PREFIX_BYTES)
         except (struct.error, UnreadableEntryError) as error:
             raise UnreadableEntryError(entries[at:]) from error
-        yield SignedEntry(writer, Written(count, digest), position, entry, mark, code, entries[at:end])
+        yield SignedEntry(writer, Written(number, digest), position, entry, mark, code, entries[at:end])
         at = end
 
 

@@ -1,4 +1,4 @@
-"""Says what this process has written to the journal: within a second where no later entry says so, and each hour."""
+"""Attests what this process has written to the journal: within a second if no later entry says so, and each hour."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,6 +27,7 @@ class AttestEntries:
         self._lanes = lanes
         self._codes = codes
         self._standing_due = monotonic() + _STANDING_SECONDS
+        self._mark: bytes | None = None
 
     async def keep_attesting(self) -> None:
         """Until it is cancelled."""
@@ -36,19 +37,21 @@ class AttestEntries:
 
     async def attest(self) -> None:
         """What cannot be written now is written the next time."""
-        is_due = monotonic() >= self._standing_due
-        told = [(lane, one) for lane in self._lanes for one in lane.unattested() + (lane.standing() if is_due else [])]
-        if is_due:
-            self._standing_due = monotonic() + _STANDING_SECONDS
-        if not told:
-            return
         try:
             signer = self._codes.signer()
-            signed = [(one.org_id, signed_attestation(signer, one)) for _, one in told]
-            async with self._database.across_organizations() as connection:
-                await append_attestations(connection, signed)
+            # After a rotation of the master keys, too: then no count is left under the key that is retired.
+            is_due = monotonic() >= self._standing_due or signer.mark != self._mark
+            told = [
+                (lane, one) for lane in self._lanes for one in lane.unattested() + (lane.standing() if is_due else [])
+            ]
+            if told:
+                signed = [(one.org_id, signed_attestation(signer, one)) for _, one in told]
+                async with self._database.across_organizations() as connection:
+                    await append_attestations(connection, signed)
         except HeadgateError as error:
             _log.warning("entries_not_attested", cause=str(error.__cause__ or error))
             return
         for lane, one in told:
             lane.attested(one)
+        if is_due:
+            self._standing_due, self._mark = monotonic() + _STANDING_SECONDS, signer.mark

@@ -36,15 +36,15 @@ class WriterCount:
 def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | None:
     """Counts one entry. Raises ReplayedEntryError."""
     one = counts.setdefault(signed.writer, WriterCount())
-    place = signed.before.count, signed.position if signed.entry is not None else -1
+    place = signed.before.number, signed.position if signed.entry is not None else -1
     if signed.entry is not None and place <= one.place:
         raise ReplayedEntryError("the entry, or a later one of the same process, was applied before")
     missed = None
     if not _is_complete(one, signed.before):
         # At the same count or a smaller one, entries that the database had refused were added: one is missing at least.
-        applied = min(one.applied.count, signed.before.count - 1)
-        missed = Missed(signed.writer, signed.before.count, applied)
-        one.missing += signed.before.count - applied
+        applied = min(one.applied.number, signed.before.number - 1)
+        missed = Missed(signed.writer, signed.before.number, applied)
+        one.missing += signed.before.number - applied
         one.applied = signed.before
     if signed.entry is not None:
         one.applied = one.applied.and_one(signed.code)
@@ -54,7 +54,7 @@ def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | Non
 
 def _is_complete(one: WriterCount, before: Written) -> bool:
     """Whether the entries that were written before are those that were applied."""
-    if before.count == one.applied.count:
+    if before.number == one.applied.number:
         return before.digest == one.applied.digest
     # More were applied: entries of the batch that follows, of which this is one, or which overtook this attestation.
-    return before.count < one.applied.count and one.place[0] >= before.count
+    return before.number < one.applied.number and one.place[0] >= before.number

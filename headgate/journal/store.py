@@ -197,7 +197,7 @@ async def write_counts(
             [
                 org_id,
                 list(counts),
-                [one.applied.count for one in counts.values()],
+                [one.applied.number for one in counts.values()],
                 [one.applied.digest for one in counts.values()],
                 [one.place[0] for one in counts.values()],
                 [one.place[1] for one in counts.values()],

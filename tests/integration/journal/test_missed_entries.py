@@ -11,9 +11,11 @@ from headgate.db.database import Database
 from headgate.gate.attest_entries import AttestEntries
 from headgate.gate.record_batch import Recorder
 from headgate.journal.apply import require_applied
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.reconciliation.reconcile import reconcile
+from headgate.vault.master_keys import MasterKeys
 from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Organization
 from tests.integration.journal.test_apply import Superuser, _action, _append_signed, _count, _outcome
@@ -107,6 +109,36 @@ async def test_an_attestation_that_was_deleted_is_repeated(
     await AttestEntries(proxy_database, recorder.lanes, CODES).attest()
     await require_applied(api_database, org_id)
     assert _missed(superuser, org_id) == [("1", "0"), ("1", "0")]
+
+
+async def test_after_a_rotation_of_the_master_keys_the_counts_are_under_the_new_key(
+    cluster: Cluster,
+    proxy_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+) -> None:
+    keys = MasterKeys("k1", {"k1": bytes(32)})
+    codes = EntryCodes(lambda: keys)
+    applier = Database(Secret(cluster.dsn("headgate_api")), entry_codes=codes)
+    recorder = Recorder(Secret(cluster.dsn("headgate_proxy")), codes)
+    attest_entries = AttestEntries(proxy_database, recorder.lanes, codes)
+    await applier.open()
+    await recorder.open()
+    await _record(recorder, organization)
+    for current in (keys, MasterKeys("k2", {"k1": bytes(32), "k2": bytes([1]) * 32})):
+        keys = current
+        await attest_entries.attest()
+        await require_applied(applier, organization.org_id)
+    marks = superuser.execute(
+        "SELECT DISTINCT mark FROM journal_writers WHERE org_id = %s", [organization.org_id]
+    ).fetchall()
+    keys = MasterKeys("k2", {"k2": bytes([1]) * 32})
+    assert marks == [(codes.signer().mark,)]
+    await _record(recorder, organization)
+    await require_applied(applier, organization.org_id)
+    assert _missed(superuser, organization.org_id) == []
+    await recorder.close()
+    await applier.close()
 
 
 async def test_an_entry_that_was_changed_is_set_aside_and_missed(

@@ -14,13 +14,13 @@ from headgate.actions.entry_lane import (
     read_entries,
     signed_attestation,
 )
-from headgate.actions.recorded_entry import ATTESTATION
+from headgate.actions.recorded_entry import ATTESTATION, action_entry
 from headgate.journal.completeness import Missed, ReplayedEntryError, WriterCount, count
 from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import UnavailableError
 from headgate.vault.master_keys import MasterKeys
 from tests.entry_codes import CODES
-from tests.unit.journal.test_entries import _ACTION, action_entry
+from tests.unit.journal.test_entries import _ACTION
 
 _ENTRY = action_entry(_ACTION)
 
@@ -67,7 +67,7 @@ def test_a_batch_without_an_answer_changes_the_name_and_loses_nothing() -> None:
     later = _batch(lane, 1)
     assert later[0].writer != first[0].writer == unknown[0].writer
     told = _attestations(lane)
-    assert {(one.writer, one.before.count) for one in told} == {(first[0].writer, 2), (later[0].writer, 1)}
+    assert {(one.writer, one.before.number) for one in told} == {(first[0].writer, 2), (later[0].writer, 1)}
     assert _missed([*first, *later, *told]) == [] == _missed([*first, *unknown, *later, *told])
     assert [(one.written, one.applied) for one in _missed([first[0], *later, *told])] == [(2, 1)]
     assert lane.unattested() == []
@@ -85,14 +85,15 @@ def test_a_day_later_the_lane_has_another_name(monkeypatch: pytest.MonkeyPatch) 
 @given(st.lists(st.lists(st.booleans(), min_size=1, max_size=3), min_size=1, max_size=6), st.data())
 def test_a_refused_entry_does_not_stand_for_a_durable_one(batches: list[list[bool]], data: st.DataObject) -> None:
     """The database has seen it with its code, so its owner can append it, in its place."""
-    lane, shown = EntryLane(CODES), []
+    lane, shown = EntryLane(CODES), list[tuple[SignedEntry, bool]]()
     for kept in batches:
         actions = [_ACTION._replace(action_id=f"act_{len(shown) + number}") for number in range(len(kept))]
         signed = lane.sign([("org_1", action_entry(one)) for one in actions])
         lane.committed(kept)
         shown += [(one, is_kept) for raw, is_kept in zip(signed, kept, strict=True) for one in read_entries(raw)]
     taken = data.draw(st.lists(st.booleans(), min_size=len(shown), max_size=len(shown)), "in the journal")
-    entries, counts, missed = [one for (one, _), is_in in zip(shown, taken, strict=True) if is_in], {}, []
+    entries = [one for (one, _), is_in in zip(shown, taken, strict=True) if is_in]
+    counts, missed = dict[bytes, WriterCount](), list[Missed | None]()
     for one in [*entries, *_attestations(lane)]:
         try:
             missed.append(count(counts, one))
@@ -114,12 +115,12 @@ def test_organizations_are_counted_by_themselves() -> None:
     lane = EntryLane(CODES)
     lane.sign([("org_1", _ENTRY), ("org_2", _ENTRY), ("org_1", _ENTRY)])
     lane.committed([True, True, False])
-    assert {(one.org_id, one.durable.count) for one in lane.unattested()} == {("org_1", 1), ("org_2", 1)}
+    assert {(one.org_id, one.durable.number) for one in lane.unattested()} == {("org_1", 1), ("org_2", 1)}
 
 
 def test_an_entry_is_applied_once() -> None:
     """Else one that is written again would stand for one that was deleted."""
-    lane, counts = EntryLane(CODES), {}
+    lane, counts = EntryLane(CODES), dict[bytes, WriterCount]()
     first, second = _batch(lane, 1), _batch(lane, 2)
     for one in [*first, *second]:
         count(counts, one)
