@@ -27,6 +27,7 @@ from headgate.policies.service import seed_default_policies
 from headgate.runtime.secrets_file import InstanceSecrets
 from headgate.sessions.store import has_session
 from headgate.vault.service import Vault
+from headgate.vault.store import used_keys
 
 _log = structlog.get_logger(__name__)
 
@@ -35,8 +36,8 @@ AGENT_NAME: Final = "default"
 
 
 async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None = None) -> None:
-    """The default organization and, where it never had a policy, the default ones; and the first master key, where the
-    data directory is the instance's own (``vault``). Raises UnavailableError."""
+    """Creates the default organization with the default policies, unless it exists, and the first master key of
+    ``vault``, unless anything in the database is under one. Raises UnavailableError."""
     database = Database(owner_url, max_connections=1)
     await database.open()
     try:
@@ -45,7 +46,7 @@ async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
                 await seed_default_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
-            if vault is not None:
+            if vault is not None and not (vault.keys_file.exists() or await used_keys(change.connection)):
                 await vault.make_first_keys(change.connection, DEFAULT_ORGANIZATION_ID)
     finally:
         await database.close()
