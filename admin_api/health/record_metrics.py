@@ -38,7 +38,7 @@ SET_ASIDE: Final = Gauge(
 )
 MISSING: Final = Gauge(
     "headgate_api_journal_missing",
-    "Entries that were deleted from the journal before they were applied. Above 0: somebody changed the record.",
+    "Entries of the journal that are missing from the record. Above 0: they were deleted, or a failover lost them.",
     multiprocess_mode="mostrecent",
 )
 OPEN_APPROVALS: Final = Gauge(

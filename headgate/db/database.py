@@ -86,8 +86,8 @@ class Database:
     say that is waited for twice as long. ``connect_seconds`` is the wait for a connection, where a statement may take
     longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
     UnavailableError, and a transaction one question less: for work that is tried again anyway. ``shares``: which
-    organization may have how many of the connections, where several use them at once. ``entry_codes``: what entries of
-    the journal are checked with, where this process may apply them.
+    organization may have how many of the connections, where several use them at once. ``entry_codes`` checks
+    entries of the journal, in a process that may apply them.
     """
 
     def __init__(

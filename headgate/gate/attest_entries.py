@@ -41,17 +41,17 @@ class AttestEntries:
             signer = self._codes.signer()
             # After a rotation of the master keys, too: then no count is left under the key that is retired.
             is_due = monotonic() >= self._standing_due or signer.mark != self._mark
-            told = [
+            due = [
                 (lane, one) for lane in self._lanes for one in lane.unattested() + (lane.standing() if is_due else [])
             ]
-            if told:
-                signed = [(one.org_id, signed_attestation(signer, one)) for _, one in told]
+            if due:
+                signed = [(one.org_id, signed_attestation(signer, one)) for _, one in due]
                 async with self._database.across_organizations() as connection:
                     await append_attestations(connection, signed)
         except HeadgateError as error:
             _log.warning("entries_not_attested", cause=str(error.__cause__ or error))
             return
-        for lane, one in told:
+        for lane, one in due:
             lane.attested(one)
         if is_due:
             self._standing_due, self._mark = monotonic() + _STANDING_SECONDS, signer.mark
