@@ -116,9 +116,11 @@ class EntryLane:
         return signed
 
     def committed(self, kept: Sequence[bool]) -> None:
-        """Which entries of the batch that was signed last are durable now."""
-        sent, self._sent = self._sent or [], None
-        for (org_id, before, code), is_kept in zip(sent, kept, strict=True):
+        """Which entries of the batch that was signed last are durable now. Raises ValueError for another number of
+        them: then the batch counts as one without an answer."""
+        answered = list(zip(self._sent or [], kept, strict=True))
+        self._sent = None
+        for (org_id, before, code), is_kept in answered:
             if is_kept:
                 self._name.durable[org_id] = self._name.durable.get(org_id, _NOTHING).and_one(code)
                 self._name.attested[org_id] = before.number

@@ -73,6 +73,16 @@ def test_a_batch_without_an_answer_changes_the_name_and_loses_nothing() -> None:
     assert lane.unattested() == []
 
 
+def test_an_answer_of_another_length_is_none() -> None:
+    lane = EntryLane(CODES)
+    first = _batch(lane, 1)
+    lane.sign([("org_1", _ENTRY)] * 2)
+    with pytest.raises(ValueError, match="zip"):
+        lane.committed([True])
+    assert _batch(lane, 1)[0].writer != first[0].writer
+    assert [one.durable.number for one in lane.unattested()] == [1, 1]
+
+
 def test_a_day_later_the_lane_has_another_name(monkeypatch: pytest.MonkeyPatch) -> None:
     lane = EntryLane(CODES)
     first = _batch(lane, 1)
