@@ -18,6 +18,7 @@ from headgate.agents.store import find_agent_by_name, find_key_by_hash
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
+from headgate.journal.store import has_writers
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
@@ -37,7 +38,7 @@ AGENT_NAME: Final = "default"
 
 async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None = None) -> None:
     """Creates the default organization with the default policies, unless it exists, and the first master key of
-    ``vault``, unless anything in the database is under one. Raises UnavailableError."""
+    ``vault``, unless the database has been used with others. Raises UnavailableError."""
     database = Database(owner_url, max_connections=1)
     await database.open()
     try:
@@ -46,8 +47,13 @@ async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
                 await seed_default_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
-            if vault is not None and not (vault.keys_file.exists() or await used_keys(change.connection)):
-                await vault.make_first_keys(change.connection, DEFAULT_ORGANIZATION_ID)
+            if vault is not None and not vault.keys_file.exists():
+                if await used_keys(change.connection) or await has_writers(change.connection):
+                    _log.critical(
+                        "master_keys_missing", path=str(vault.keys_file), what="calls are refused without them"
+                    )
+                else:
+                    await vault.make_first_keys(change.connection, DEFAULT_ORGANIZATION_ID)
     finally:
         await database.close()
 

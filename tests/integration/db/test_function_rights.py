@@ -10,6 +10,7 @@ CALLERS = {
     "record_action": {"api"},
     "attest_entries": {"proxy", "api"},
     "count_entries": {"api", "worker"},
+    "has_writers": set(),
     "forget_writers": {"worker"},
     "record_outcomes": {"proxy"},
     "hold_action": {"proxy", "api"},
