@@ -14,7 +14,6 @@ from headgate.executions.model import EXECUTE
 from headgate.executor.execute import ExecuteAction
 from headgate.gate.process import MarkedThreads, open_deciding
 from headgate.kernel.clock import Clock
-from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 from headgate.outgoing.client import OutgoingClient
@@ -23,7 +22,6 @@ from headgate.policies.marker import EXECUTIONS_SLOW_THREAD, EXECUTIONS_THREAD
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
-from headgate.vault.service import Vault
 from headgate.worker.settings import WorkerSettings
 
 _log = structlog.get_logger(__name__)
@@ -35,8 +33,7 @@ async def open_executor(
     settings: WorkerSettings, instance: Instance, clock: Clock, stack: AsyncExitStack, valkey: Redis | None
 ) -> Work:
     """``stack`` closes what it opens. Raises ValidationError: a catalogue or a certificate file that cannot be read."""
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
-    database = Database(settings.database_dsn, checked=False, entry_codes=EntryCodes(vault.master_keys))
+    database = Database(settings.database_dsn, checked=False)
     await database.open()
     stack.push_async_callback(database.close)
     threads = MarkedThreads(EXECUTIONS_THREAD, EXECUTIONS_SLOW_THREAD)
