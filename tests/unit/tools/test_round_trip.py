@@ -72,7 +72,7 @@ def params_of(draw: st.DrawFn, entry: Entry) -> JsonObject:
 
 @pytest.mark.parametrize("entry", _ENTRIES, ids=lambda entry: f"{entry.tool}.{entry.operation}")
 def test_what_is_rendered_is_read_as_what_was_asked_for(entry: Entry) -> None:
-    @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(params_of(entry))
     def holds(params: JsonObject) -> None:
         try:
