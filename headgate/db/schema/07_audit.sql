@@ -41,8 +41,9 @@ CALL isolate_organizations('journal_set_aside');
 GRANT SELECT ON journal_set_aside TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT ON journal_set_aside TO headgate_definer;
 
--- How many entries of each writer were applied, a digest of their codes, and the place of the last one (headgate.actions.entry_lane). The code, under a key that
--- the database does not have, keeps its owner from counting an entry that was deleted.
+-- How many entries of each writer were applied, a digest of their codes, and the place of the last one
+-- (headgate.actions.entry_lane). The code, under a key that the database does not have, keeps its owner from counting an entry that
+-- was deleted.
 CREATE TABLE journal_writers (
     org_id     text COLLATE "C" NOT NULL,
     writer     bytea NOT NULL CHECK (octet_length(writer) = 16),
