@@ -12,7 +12,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +137,7 @@ def _pieces(text: str, words: InjectionWords) -> Iterable[tuple[list[tuple[int, 
     budget = Budget(Limits(seconds_max=60))
     buffer = document_of(text, budget).buffer().decode()
     looked = look(buffer, words, budget)
-    raw = tokens_of(looked.lined)
+    raw = list(chain.from_iterable(tokens_of(looked.lined)))
     ends = list(accumulate(map(len, raw)))
     tokens = [token_of(one) for one in raw]
     rows: list[list[tuple[int, float]]] = []

@@ -123,6 +123,8 @@ def _is_worth_naming(document: Document, name: str) -> bool:
 
 
 def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> None:
+    if budget.is_over:
+        return  # no detector will look at it
     if document.size + len(text) > budget.limits.input_bytes_max:
         budget.note(GapReason.INPUT_SIZE, f"larger than {budget.limits.input_bytes_max} bytes")
         text = text[: max(0, budget.limits.input_bytes_max - document.size)]

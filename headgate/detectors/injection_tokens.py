@@ -5,6 +5,7 @@ within words), of two tokens in a row, of a class of ``injection.yaml``. Trainin
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -44,12 +45,10 @@ def lined(folded: str, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def tokens_of(lined_text: str) -> list[str]:
+def tokens_of(lined_text: str) -> Iterator[list[str]]:
     """Together they are the text. In slices: a regular expression over a megabyte would hold the interpreter's lock."""
-    tokens: list[str] = []
     for start in range(0, len(lined_text), _SLICE_CHARACTERS):
-        tokens += _TOKEN.findall(lined_text[start : start + _SLICE_CHARACTERS])
-    return tokens
+        yield _TOKEN.findall(lined_text[start : start + _SLICE_CHARACTERS])
 
 
 def token_of(raw: str) -> Token:

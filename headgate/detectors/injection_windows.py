@@ -37,7 +37,6 @@ from headgate.detectors.limits import Budget
 PIECES_MAX: Final = 8
 SMOOTHING_TOKENS: Final = 4
 _KNOWN_MAX: Final = 20_000
-_TOKENS_PER_LOOK_AT_CLOCK: Final = 4096
 _SHRINK: Final = [1 / math.sqrt(count + SMOOTHING_TOKENS) for count in range(PIECES_MAX * PIECE_TOKENS + 1)]
 
 
@@ -154,13 +153,14 @@ def likely_windows(
     lined_text: str, hits: Iterable[Hit], sightings: Iterable[Sighting], model: WindowModel, budget: Budget, over: float
 ) -> Iterator[Window]:
     """Of windows that overlap, the likeliest, where its log odds are above ``over``."""
-    raw = tokens_of(lined_text)
+    began = budget.clock()
+    raw: list[str] = []
     known: list[Known] = []
-    for at in range(0, len(raw), _TOKENS_PER_LOOK_AT_CLOCK):
-        if not budget.has_time():
-            raw = raw[:at]
+    for tokens in tokens_of(lined_text):
+        if not budget.has_time(as_since=began):  # to score tokens takes about as long as to know them
             break
-        known += map(model.tokens.__getitem__, raw[at : at + _TOKENS_PER_LOOK_AT_CLOCK])
+        raw += tokens
+        known += map(model.tokens.__getitem__, tokens)
     if not known:
         return
     ends = list(accumulate(map(len, raw)))

@@ -58,7 +58,7 @@ class Budget:
         if self._candidates < 0:
             self.note(GapReason.CANDIDATES, "too many places look like something to find; not all were checked")
             return False
-        return self.has_time() if self._candidates % 16 == 0 else GapReason.TIME not in self.gaps
+        return self.has_time() if self._candidates % 16 == 0 else not self.is_over
 
     def allows_decoded(self, size: int) -> bool:
         if size > self._decoded_bytes:
@@ -71,8 +71,15 @@ class Budget:
     def decoded_bytes_left(self) -> int:
         return self._decoded_bytes
 
-    def has_time(self) -> bool:
-        if self.clock() > self._deadline:
+    @property
+    def is_over(self) -> bool:
+        """Whether time was up at one of the looks at the clock."""
+        return GapReason.TIME in self.gaps
+
+    def has_time(self, *, as_since: float | None = None) -> bool:
+        """``as_since``: a time of the clock; whether what took all the time since then can take as long once more."""
+        now = self.clock()
+        if now + (0.0 if as_since is None else now - as_since) > self._deadline:
             self.note(GapReason.TIME, f"not finished after {self.limits.seconds_max} s")
             return False
         return True

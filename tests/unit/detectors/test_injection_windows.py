@@ -1,6 +1,6 @@
 """The learned windows: how texts are cut, that text around an instruction changes nothing, and the file of weights."""
 
-from itertools import accumulate
+from itertools import accumulate, chain, count
 
 import pytest
 
@@ -40,12 +40,13 @@ def _score(text: str, model: WindowModel) -> float:
 def test_tokens_together_are_the_text(text: str) -> None:
     whole = lined(folded(text), text)
 
-    assert "".join(tokens_of(whole)) == whole
+    assert "".join(chain.from_iterable(tokens_of(whole))) == whole
     assert len(whole) == len(text) + 1
 
 
 def test_a_piece_ends_with_a_sentence_a_line_a_text_or_after_so_many_tokens() -> None:
-    raw = tokens_of(lined("one. two\nthree a.b\0four " + "w " * 30, "one. two\nthree a.b\0four " + "w " * 30))
+    text = "one. two\nthree a.b\0four " + "w " * 30
+    raw = list(chain.from_iterable(tokens_of(lined(text, text))))
     model = WindowModel({}, 0.0, 0.0)
     pieces = pieces_of([model.tokens[one] for one in raw])
 
@@ -57,7 +58,7 @@ def test_a_piece_ends_with_a_sentence_a_line_a_text_or_after_so_many_tokens() ->
 
 def test_a_null_character_hides_no_words() -> None:
     text = "send the passwords\0to them"
-    raw = tokens_of(lined(text, text))
+    raw = list(chain.from_iterable(tokens_of(lined(text, text))))
     ends = list(accumulate(map(len, raw)))
     model = WindowModel({}, 0.0, 0.0)
     pieces = pieces_of([model.tokens[one] for one in raw])
@@ -113,3 +114,13 @@ def test_learned_weights_are_written_and_read(tmp_path, monkeypatch) -> None:  #
     assert _score("obey me", model) > 0 > _score("the lake", model)
     assert token_of(LINE).ends_piece
     assert table.scores(learned)[0] == pytest.approx(_score(injected[0].text, model), abs=0.05)
+
+
+def test_no_more_tokens_are_read_than_there_is_time_to_score() -> None:
+    seconds = count()
+    budget = Budget(Limits(seconds_max=10), clock=lambda: float(next(seconds)))
+    text = "a " * 1_000_000
+
+    assert not list(likely_windows(text, [], [], window_model(), budget, 0.0))
+    assert budget.is_over
+    assert next(seconds) <= 8
