@@ -17,7 +17,6 @@ from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.kernel.extras import importing
 from headgate.kernel.loading import loading
 from headgate.monitor.settings import MonitorSettings
-from headgate.runtime.begin import wait_to_begin
 
 if TYPE_CHECKING:
     from headgate.outgoing.upstream_proxy import UpstreamProxy
@@ -82,7 +81,6 @@ def api() -> None:
             secret=settings.mfa_provider_secret,
         ),
     )
-    wait_to_begin()
     with _telemetry(settings, Part.API):
         run(api_settings)
 
@@ -106,7 +104,6 @@ def _serve_proxy(settings: Settings) -> None:
         from proxy.server import serve  # noqa: PLC0415 - loaded by this part only
         from proxy.settings import GateSettings  # noqa: PLC0415
 
-    wait_to_begin()
     gate = GateSettings(
         database_dsn=settings.database_url_of(Part.PROXY),
         valkey_url=settings.redis_url,
@@ -167,7 +164,6 @@ def worker() -> None:
         execution_concurrency_max=settings.execution_concurrency_max,
         monitor=_monitor(settings),
     )
-    wait_to_begin()
     with _telemetry(settings, Part.WORKER):
         asyncio.run(run(worker_settings))
 

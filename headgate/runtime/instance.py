@@ -22,6 +22,7 @@ from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
+from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.instance_pointer import point_to
 from headgate.runtime.parts import api_part, proxy_part, worker_part
 from headgate.runtime.ports import keep_port
@@ -56,6 +57,7 @@ class Instance:
         self._announce = announce
         self._information: RuntimeInformation | None = None
         self._supervisor = Supervisor(changed=self._parts_changed)
+        self._fork_server = ForkServer(settings.data.metrics)
         self._ports = ExitStack()
 
     async def run(self) -> None:
@@ -79,6 +81,7 @@ class Instance:
                 self._forget()
                 await tasks.close()
                 await self._supervisor.stop(_STOP_ORDER)
+                await self._fork_server.close()
 
     def _listen_for_signals(self, stop: asyncio.Event) -> None:
         def on_signal() -> None:
@@ -97,14 +100,15 @@ class Instance:
         authority.open(system_clock())
         issuer = open_local_issuer(data.issuer)
         servers = place_servers(settings)
-        parts = [api_part(settings, servers), worker_part(settings, servers)]
-        parts += [proxy_part(settings, servers)] * settings.proxy_workers
-        for part in parts:
-            await self._supervisor.load(part)
+        # The API is the last: most of what is loaded is its own.
+        await self._fork_server.load("worker", "proxy", "api")
         await open_servers(settings, servers, self._supervisor)
         kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
         if kept != servers.secrets:
             store_secrets(data, kept)
+        parts = [worker_part(settings, servers, self._fork_server)]
+        parts += [proxy_part(settings, servers, self._fork_server)] * settings.proxy_workers
+        parts += [api_part(settings, servers, self._fork_server)]
         await together(*(self._supervisor.start(part) for part in parts))
         self._information = self._describe(settings, replace(servers, secrets=kept), authority, issuer)
         self._write()

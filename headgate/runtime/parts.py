@@ -1,7 +1,6 @@
 """Headgate's own parts as child processes: API, worker, proxies; each with its own login and no other."""
 
 import asyncio
-import sys
 from collections.abc import Mapping
 from functools import partial
 from urllib.parse import urlsplit
@@ -12,6 +11,7 @@ from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings, environment_with_file
 from headgate.policies.marker import note_death
+from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.listening import listens_on
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.servers import Servers
@@ -21,7 +21,7 @@ _READY_SECONDS = 60.0
 _STOP_SECONDS = 15.0
 
 
-def api_part(settings: Settings, servers: Servers) -> Part:
+def api_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
     """Ready when it answers /ready: its database included."""
     url = settings.local_api_url
 
@@ -31,16 +31,17 @@ def api_part(settings: Settings, servers: Servers) -> Part:
     async def ready(running: RunningProgram) -> None:
         await wait_until(answers, running, seconds=_READY_SECONDS)
 
-    return Part(_program("api", Login.API, settings, servers), ready, died=partial(after_death, settings.data))
+    program = _program("api", Login.API, settings, servers)
+    return Part(program, ready, died=partial(after_death, settings.data), start=fork_server.start)
 
 
-def proxy_part(settings: Settings, servers: Servers) -> Part:
+def proxy_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
     """One of several on the same port."""
     program = _program("proxy", Login.PROXY, settings, servers)
-    return kept_proxy(program, settings.proxy_port, settings.data)
+    return kept_proxy(program, settings.proxy_port, settings.data, fork_server)
 
 
-def kept_proxy(program: Program, port: int, data: DataDirectory) -> Part:
+def kept_proxy(program: Program, port: int, data: DataDirectory, fork_server: ForkServer) -> Part:
     """Ready when this very process listens."""
 
     async def listens(running: RunningProgram) -> bool:
@@ -49,7 +50,7 @@ def kept_proxy(program: Program, port: int, data: DataDirectory) -> Part:
     async def ready(running: RunningProgram) -> None:
         await wait_until(listens, running, seconds=_READY_SECONDS)
 
-    return Part(program, ready, died=partial(after_death, data))
+    return Part(program, ready, died=partial(after_death, data), start=fork_server.start)
 
 
 def after_death(data: DataDirectory, pid: int, status: int) -> None:
@@ -60,16 +61,16 @@ def after_death(data: DataDirectory, pid: int, status: int) -> None:
     mark_process_dead(pid, str(data.metrics))  # type: ignore[no-untyped-call] # the library leaves it untyped
 
 
-def worker_part(settings: Settings, servers: Servers) -> Part:
+def worker_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
     """Nobody connects to it: what it does is done later in any case."""
-    return Part(_program("worker", Login.WORKER, settings, servers), died=partial(after_death, settings.data))
+    program = _program("worker", Login.WORKER, settings, servers)
+    return Part(program, died=partial(after_death, settings.data), start=fork_server.start)
 
 
 def _program(name: str, login: Login, settings: Settings, servers: Servers) -> Program:
     return Program(
         name=name,
-        # -P: no module of the current folder takes the place of ours.
-        command=(sys.executable, "-P", "-m", "headgate.cli.main", name),
+        command=(name,),
         environment=child_environment(environment_with_file(), login, settings, servers),
         stop_seconds=_STOP_SECONDS,
     )

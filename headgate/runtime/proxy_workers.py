@@ -2,9 +2,9 @@
 
 import asyncio
 import signal
-import sys
 
 from headgate.configuration.settings import Settings, environment_with_file
+from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.parts import absolute_paths, kept_proxy
 from headgate.runtime.server_process import Program
 from headgate.runtime.supervisor import Supervisor, together
@@ -23,7 +23,7 @@ async def run_proxy_workers(settings: Settings) -> None:
         port = reserved.getsockname()[1]
         program = Program(
             name="proxy",
-            command=(sys.executable, "-P", "-m", "headgate.cli.main", "proxy"),
+            command=("proxy",),
             environment={
                 **environment_with_file(),
                 **absolute_paths(settings),
@@ -33,9 +33,11 @@ async def run_proxy_workers(settings: Settings) -> None:
             stop_seconds=_STOP_SECONDS + settings.drain_seconds,
         )
         supervisor = Supervisor()
-        part = kept_proxy(program, port, settings.data)
+        fork_server = ForkServer(settings.data.metrics)
+        part = kept_proxy(program, port, settings.data, fork_server)
         try:
             await together(*(supervisor.start(part) for _ in range(settings.proxy_workers)))
             await stop.wait()
         finally:
             await supervisor.stop([])
+            await fork_server.close()

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from headgate.kernel.errors import UnavailableError
 from headgate.runtime.account import Account, child_setup
-from headgate.runtime.begin import BEGIN, with_wait
 from headgate.runtime.folders import disk_error
 
 
@@ -19,8 +19,7 @@ from headgate.runtime.folders import disk_error
 class Program:
     """What is started, and how it is ended. ``log`` None: it writes to our own stderr.
 
-    ``death_signal`` is what the kernel sends it when this process is gone, however that came. ``waits``: it loads its
-    modules, and begins its work when ``begin`` is called (``headgate.runtime.begin``).
+    ``death_signal`` is what the kernel sends it when this process is gone, however that came.
     """
 
     name: str
@@ -31,13 +30,24 @@ class Program:
     death_signal: signal.Signals = signal.SIGKILL
     stop_signal: signal.Signals = signal.SIGTERM
     stop_seconds: float = 15.0
-    waits: bool = False
+
+
+class Process(Protocol):
+    """As ``asyncio.subprocess.Process``; ``send_signal`` and ``kill`` raise ProcessLookupError."""
+
+    @property
+    def pid(self) -> int: ...
+    @property
+    def returncode(self) -> int | None: ...
+    async def wait(self) -> int: ...
+    def send_signal(self, signal: int, /) -> None: ...
+    def kill(self) -> None: ...
 
 
 class RunningProgram:
     """A started Program."""
 
-    def __init__(self, program: Program, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, program: Program, process: Process) -> None:
         self.program = program
         self.started_at = time.monotonic()
         self._process = process
@@ -49,13 +59,6 @@ class RunningProgram:
     @property
     def is_running(self) -> bool:
         return self._process.returncode is None
-
-    def begin(self) -> None:
-        """Lets a waiting program begin. Does nothing if the program has ended."""
-        if self._process.stdin is not None:
-            with suppress(OSError):
-                self._process.stdin.write(BEGIN)
-            self._process.stdin.close()
 
     async def wait(self) -> int:
         """The exit status; negative: the signal that killed it."""
@@ -81,8 +84,8 @@ class RunningProgram:
         return "" if self.program.log is None else tail(self.program.log, lines)
 
 
-async def start(program: Program) -> RunningProgram:
-    """Raises UnavailableError.
+async def start(program: Program, standard_input: int = asyncio.subprocess.DEVNULL) -> RunningProgram:
+    """Raises UnavailableError. ``standard_input``: a file descriptor.
 
     To be called on the main thread: the kernel takes the death of the *thread* that forked for the parent's.
     """
@@ -91,9 +94,9 @@ async def start(program: Program) -> RunningProgram:
         try:
             process = await asyncio.create_subprocess_exec(
                 *program.command,
-                env=with_wait(program.environment) if program.waits else program.environment,
+                env=program.environment,
                 cwd="/",
-                stdin=asyncio.subprocess.PIPE if program.waits else asyncio.subprocess.DEVNULL,
+                stdin=standard_input,
                 stdout=log,
                 stderr=log,
                 # Ctrl-C goes to the whole foreground group; what is stopped, and in which order, is ours to say.

@@ -7,7 +7,7 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -37,13 +37,15 @@ async def ready_at_once(running: RunningProgram) -> None:
 class Part:
     """A program that is kept running, how to know that it serves, what to do before each start and after a death.
 
-    ``died`` is told the process and its exit status (negative: the signal that ended it).
+    ``died`` is told the process and its exit status (negative: the signal that ended it). ``start`` raises
+    UnavailableError.
     """
 
     program: Program
     ready: Ready = ready_at_once
     before: Callable[[], Awaitable[None]] = field(default=_nothing)
     died: Callable[[int, int], None] = lambda pid, status: None
+    start: Callable[[Program], Awaitable[RunningProgram]] = start
 
 
 class Supervisor:
@@ -58,16 +60,9 @@ class Supervisor:
         self._changed = changed
         self._jitter = jitter
         self._running: dict[int, tuple[Part, RunningProgram]] = {}
-        self._loading: dict[str, list[RunningProgram]] = {}
         self._next_slot = 0
         self._is_stopping = False
         self._watches = TaskSet(self._watch_failed)
-
-    async def load(self, part: Part) -> None:
-        """Start a process that loads its modules while other parts start, and waits for ``start``. Raises
-        UnavailableError."""
-        running = await start(replace(part.program, waits=True))
-        self._loading.setdefault(part.program.name, []).append(running)
 
     async def start(self, part: Part) -> None:
         """Start a part and keep it running from now on; returns when it serves.
@@ -77,9 +72,7 @@ class Supervisor:
         slot = self._next_slot
         self._next_slot += 1
         await part.before()
-        loaded = self._loading.get(part.program.name)
-        running = loaded.pop() if loaded else await start(part.program)
-        running.begin()
+        running = await part.start(part.program)
         self._running[slot] = (part, running)
         try:
             await part.ready(running)
@@ -129,7 +122,7 @@ class Supervisor:
         full, which nobody need restart the instance for when there is room again."""
         try:
             await part.before()
-            running = await start(part.program)
+            running = await part.start(part.program)
         except (HeadgateError, OSError) as error:
             _log.error("part_not_started", part=part.program.name, error=str(error))
             return
@@ -148,7 +141,6 @@ class Supervisor:
         """Stop everything: each group of names together, one group after the other, the rest at the end."""
         self._is_stopping = True
         await self._watches.close()
-        await self._end_loading()
         named = {name for group in order for name in group}
         rest = tuple({part.program.name for part, _ in self._running.values()} - named)
         for group in (*order, rest):
@@ -157,18 +149,9 @@ class Supervisor:
         if self._running:
             _log.info("instance_stopped")
 
-    async def _end_loading(self) -> None:
-        """Kills the processes that have loaded and not begun: they have no work to finish."""
-        for running in (one for loaded in self._loading.values() for one in loaded):
-            running.kill()
-            await running.wait()
-        self._loading.clear()
-
     def kill(self) -> None:
         """End everything now."""
         self._is_stopping = True
-        for running in (one for loaded in self._loading.values() for one in loaded):
-            running.kill()
         for _, running in self._running.values():
             if running.is_running:
                 running.kill()

@@ -7,12 +7,17 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psycopg
 from psycopg.rows import dict_row
 
+from headgate.configuration.settings import Part, environment_with_file, read_settings
+from headgate.runtime.parts import child_environment
+from headgate.runtime.servers import place_servers
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
 
@@ -111,10 +116,15 @@ class Instance:
 
     def environment_of(self, part: str) -> dict[str, str]:
         """With what the supervisor started this part, to start one more of it."""
-        entries = Path(f"/proc/{self.pids(part)[0]}/environ").read_bytes().split(b"\0")
-        found = dict(entry.decode().split("=", 1) for entry in entries if b"=" in entry)
-        found.pop("HEADGATE_WAITS_TO_BEGIN", None)  # what is started from it has no parent that says so
-        return found
+        settings = replace(
+            read_settings(self._environment),
+            data_dir=self.folder / "data",
+            api_port=urlsplit(self.runtime["api_url"]).port,
+            proxy_port=urlsplit(self.runtime["proxy_url"]).port,
+        )
+        return child_environment(
+            environment_with_file(self._environment), Part[part.upper()], settings, place_servers(settings)
+        )
 
     def stop(self) -> int:
         if self._process.poll() is None:

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 from headgate.kernel.errors import UnavailableError
-from headgate.runtime.begin import with_wait
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor, together, wait_until
 
@@ -202,64 +201,3 @@ def test_nothing_outlives_a_supervisor_that_was_killed() -> None:
     while any(_lives(pid) for pid in children):
         assert time.monotonic() < deadline, "a child outlived the supervisor"
         time.sleep(0.01)
-
-
-_WAITER = """
-import pathlib, sys, time
-from headgate.runtime.begin import wait_to_begin
-pathlib.Path(sys.argv[1], "loaded").touch()
-wait_to_begin()
-pathlib.Path(sys.argv[1], "begun").touch()
-time.sleep(100)
-"""
-
-
-def _waiter(folder: Path) -> Program:
-    return _program("waiter", sys.executable, "-c", _WAITER, str(folder))
-
-
-async def test_what_is_loaded_ahead_begins_when_it_is_started(tmp_path: Path) -> None:
-    supervisor = Supervisor(jitter=lambda: 0.0)
-    part = Part(_waiter(tmp_path))
-    await supervisor.load(part)
-    await _eventually((tmp_path / "loaded").exists)
-    assert (supervisor.pids, (tmp_path / "begun").exists()) == ({}, False)
-    await supervisor.start(part)
-    await _eventually((tmp_path / "begun").exists)
-    # Whatever is started after a death does not wait.
-    (tmp_path / "begun").unlink()
-    os.kill(supervisor.pids["waiter"][0], signal.SIGKILL)
-    await _eventually((tmp_path / "begun").exists)
-    await supervisor.stop([])
-
-
-async def test_what_ended_while_it_was_loaded_is_a_part_that_does_not_start(tmp_path: Path) -> None:
-    async def never(running: RunningProgram) -> bool:
-        return False
-
-    async def ready(running: RunningProgram) -> None:
-        await wait_until(never, running, seconds=30)
-
-    supervisor = Supervisor()
-    part = Part(_program("one", "/bin/sh", "-c", "echo no module; exit 1", log=tmp_path / "log"), ready)
-    await supervisor.load(part)
-    await asyncio.sleep(0.1)
-    with pytest.raises(UnavailableError, match=r"the one ended while it started; .*\nno module"):
-        await supervisor.start(part)
-
-
-async def test_what_is_loaded_and_not_started_ends_with_the_supervisor(tmp_path: Path) -> None:
-    supervisor = Supervisor()
-    await supervisor.load(Part(_waiter(tmp_path)))
-    await _eventually((tmp_path / "loaded").exists)
-    [[running]] = supervisor._loading.values()
-    await supervisor.stop([])
-    assert not _lives(running.pid)
-    assert not (tmp_path / "begun").exists()
-
-
-def test_a_part_that_waits_ends_when_its_parent_says_nothing(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", _WAITER, str(tmp_path)], env=with_wait(os.environ), stdin=subprocess.DEVNULL, check=False
-    )
-    assert (done.returncode, (tmp_path / "begun").exists()) == (1, False)

@@ -1,0 +1,198 @@
+"""A part that is forked is as one that was started alone, and its end is seen however it comes."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from headgate.cli.forked_parts import MODULES
+from headgate.kernel.errors import UnavailableError
+from headgate.runtime.fork_server import ForkServer
+from headgate.runtime.server_process import Program, RunningProgram
+from headgate.runtime.supervisor import Part, Supervisor
+
+_ROOT = Path(__file__).parents[3]
+_PROBE = "tests.integration.runtime.forked_probe"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(_ROOT))
+    monkeypatch.setenv("HEADGATE_ADMIN_TOKEN", "of the supervisor alone")
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[ForkServer]:
+    server = ForkServer(tmp_path / "metrics", _PROBE)
+    yield server
+    await server.close()
+
+
+@pytest.fixture
+def part(tmp_path: Path) -> Program:
+    return Program("worker", ("worker",), {"PATH": "/usr/bin", "TOLD": str(tmp_path)}, stop_seconds=5)
+
+
+def _file(pid: int, name: str) -> Path:
+    return Path(f"/proc/{pid}/{name}")
+
+
+def _server_pid() -> int:
+    children = [pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()]
+    [pid] = [int(one) for one in children if b"loads the parts" in _file(int(one), "cmdline").read_bytes()]
+    return pid
+
+
+def _lives(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
+
+
+async def _eventually(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_it_is_as_a_process_that_was_started_alone(server: ForkServer, part: Program, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    other = await server.start(replace(part, environment={"TOLD": str(tmp_path / "other")}))
+    running = await server.start(part)
+    await _eventually((tmp_path / "told").exists)
+    told = json.loads((tmp_path / "told").read_text())
+
+    assert told["arguments"] == ["headgate", "worker"]
+    assert told["environment"] == part.environment
+    assert (told["leads_session"], told["collects"], told["has_loaded"]) == (True, True, True)
+    assert told["title"] == "headgate worker"
+    assert told["files"]["0"] == os.devnull
+    opened = {file for number, file in told["files"].items() if int(number) > 2}
+    assert not [file for file in opened if file.startswith(("socket:", "pipe:", "anon_inode:"))]
+    assert running.is_running
+    assert other.is_running
+
+
+async def test_no_setting_and_no_secret_is_told_to_the_server(server: ForkServer, part: Program) -> None:
+    await server.start(part)
+    pid = _server_pid()
+    environment = _file(pid, "environ").read_bytes()
+
+    assert b"HEADGATE" not in environment
+    assert b"TOLD" not in environment
+
+
+async def test_the_exit_status_is_told(server: ForkServer, part: Program) -> None:
+    at_once = replace(part, environment={**part.environment, "SECONDS": "0"})
+
+    assert await (await server.start(at_once)).wait() == 7
+
+
+async def test_the_signal_that_ended_it_is_told(server: ForkServer, part: Program) -> None:
+    running = await server.start(part)
+    os.kill(running.pid, signal.SIGSEGV)
+
+    assert await running.wait() == -signal.SIGSEGV
+    await running.stop()  # of what has ended: nothing happens
+
+
+async def test_it_is_stopped_as_any_program(server: ForkServer, part: Program) -> None:
+    running = await server.start(part)
+    await running.stop()
+
+    assert running.program is part
+    assert not _lives(running.pid)
+
+
+async def test_with_its_server_ends_what_it_forked_and_the_next_start_has_a_server(
+    server: ForkServer, part: Program
+) -> None:
+    running = await server.start(part)
+    pid = _server_pid()
+    os.kill(pid, signal.SIGKILL)
+
+    assert await running.wait() == -signal.SIGKILL
+    await _eventually(lambda: not _lives(running.pid))
+    assert (await server.start(part)).is_running
+
+
+async def test_a_supervisor_starts_again_what_ended_with_its_server(server: ForkServer, part: Program) -> None:
+    supervisor = Supervisor(jitter=lambda: 0.0)
+    await supervisor.start(Part(part, start=server.start))
+    before = supervisor.pids
+    os.kill(_server_pid(), signal.SIGKILL)
+    await _eventually(lambda: supervisor.pids not in ({}, before))
+    await supervisor.stop([])
+
+
+async def test_what_cannot_be_loaded_does_not_start(server: ForkServer) -> None:
+    with pytest.raises(UnavailableError, match="loads the parts has ended"):
+        await server.start(Program("api", ("api",), {}))
+
+
+async def test_what_nobody_waits_for_any_more_does_not_run(server: ForkServer, part: Program) -> None:
+    await (await server.start(part)).stop()
+    pid = _server_pid()
+    os.kill(pid, signal.SIGSTOP)
+    starting = asyncio.ensure_future(server.start(part))
+    await asyncio.sleep(0.05)
+    starting.cancel()
+    with suppress(asyncio.CancelledError):
+        await starting
+    os.kill(pid, signal.SIGCONT)
+    running: RunningProgram = await server.start(part)
+
+    forked = Path(f"/proc/{pid}/task/{pid}/children")
+    await _eventually(lambda: forked.read_text().split() == [str(running.pid)])
+
+
+_INSTANCE = f"""
+import asyncio, pathlib, sys
+from headgate.runtime.fork_server import ForkServer
+from headgate.runtime.server_process import Program
+
+async def main():
+    server = ForkServer(pathlib.Path(sys.argv[1]), "{_PROBE}")
+    running = await server.start(Program("worker", ("worker",), {{"TOLD": sys.argv[1]}}))
+    print(running.pid, flush=True)
+    await asyncio.sleep(100)
+
+asyncio.run(main())
+"""
+
+
+def test_nothing_outlives_an_instance_that_was_killed(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", _INSTANCE, str(tmp_path)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        pid = int(process.stdout.readline())
+        assert _lives(pid)
+        process.kill()
+        process.wait()
+    deadline = time.monotonic() + 5
+    while _lives(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+async def test_what_the_parts_load_starts_no_thread(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A lock that a thread holds when another thread forks stays locked for ever in the copy (fork(2))."""
+    server = ForkServer(tmp_path / "metrics")
+    await server.load(*MODULES)
+    for name in MODULES:
+        running = await server.start(Program(name, (name,), {"HEADGATE_DATA_DIR": str(tmp_path / "data")}))
+        assert await running.wait() == 1  # it has no database
+    pid = _server_pid()
+
+    assert len(list(_file(pid, "task").iterdir())) == 1
+    assert capfd.readouterr().err.count("no database") == len(MODULES)
+    await server.close()
