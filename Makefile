@@ -204,7 +204,7 @@ $(UV):
 # compiler of the TypeScript client, the editor of the dashboard with its bundler. The browser itself is the system's.
 %/node_modules/.package-lock.json: %/package-lock.json
 	@command -v npm >/dev/null || { echo "make: npm (Node.js 20 or later) is needed for $*: https://nodejs.org" >&2; exit 1; }
-	@[ $* != tests/browser ] || command -v chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium)" >&2; exit 1; }
+	@[ $* != tests/browser ] || command -v chromium-headless-shell chromium >/dev/null || { echo "make: Chromium is needed for the tests of pages (Debian: apt-get install chromium-headless-shell)" >&2; exit 1; }
 	@echo "== packages of $*"
 	@npm --prefix $* ci --silent --no-audit --no-fund
 	@touch $@

@@ -6,21 +6,20 @@ The bar is 200 ms of server time a page, 300 ms to its first paint in a browser,
 """
 
 import os
-import shutil
 import statistics
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext
 
 from admin_api.access import ACCESS, Audience
 from benchmarks.load import many_approvals
 from benchmarks.load.instance import Instance
 from benchmarks.load.list_pages import measure_lists
 from benchmarks.load.many_approvals import OFTEN_AGENT, RARE_AGENT
+from tests.browser.chromium import chromium
 
 _FILTERS: Final = {
     "/activity": (
@@ -73,7 +72,7 @@ def _is_page(method: str, path: str) -> bool:
 
 def in_a_browser(instance: Instance) -> None:
     """First paint of what a browser has never seen, and of what it has; and how long until another window knows."""
-    with _browser() as browser:
+    with chromium() as browser:
         for path in paths(instance, 0):
             if "?" not in path and not path.startswith("/admin/"):
                 cold = [_first_paint(_context(browser, instance), [path]) for _ in range(_LOADS)]
@@ -84,15 +83,6 @@ def in_a_browser(instance: Instance) -> None:
                 )
         seen = [_until_seen(browser, instance) for _ in range(_DECISIONS)]
         print(f"  {_median(seen)} until another window shows a decision, load {os.getloadavg()[0]:.1f}")
-
-
-@contextmanager
-def _browser() -> Iterator[Browser]:
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=arguments)
-        yield browser
-        browser.close()
 
 
 def _context(browser: Browser, instance: Instance) -> BrowserContext:
