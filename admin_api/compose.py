@@ -58,7 +58,7 @@ from headgate.outgoing.trust import trusted_roots
 from headgate.policies.marker import DRY_RUN_THREAD, SHADOW_THREAD, SLOW_THREAD, Marker
 from headgate.policies.quarantine import quarantine_suspects
 from headgate.ratelimits.limiter import RateLimiter
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from headgate.workflows.replay_policy import ReplayPolicy
 
 _log = structlog.get_logger(__name__)
@@ -73,7 +73,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
     """What one API process works with, for as long as the block runs. A database that is not there yet is waited
     for in the background (/ready tells). Raises UnavailableError where the signing key cannot be read or made."""
     async with AsyncExitStack() as stack:
-        codes = EntryCodes(Vault(settings.master_keys_file or settings.data.master_keys).master_keys)
+        codes = EntryCodes(vault_of(settings).master_keys)
         database = Database(
             settings.database_dsn,
             max_connections=DATABASE_CONNECTIONS,

@@ -75,7 +75,7 @@ from headgate.policies.quarantine import quarantine_suspects
 from headgate.provenance.memory import ValueMemory, index_key
 from headgate.provenance.sharing import SharedMemory
 from headgate.ratelimits.local import LocalLimiter
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from proxy.budget import BufferBudget
 from proxy.capture_queue import CaptureQueue
 from proxy.captures import open_captures
@@ -156,7 +156,7 @@ def _traces(tracer: "Tracer | None") -> "CallTraces | None":
 
 
 async def _open_database(settings: GateSettings, stack: AsyncExitStack) -> tuple[Database, EntryCodes]:
-    codes = EntryCodes(Vault(settings.master_keys_file or settings.data.master_keys).master_keys)
+    codes = EntryCodes(vault_of(settings).master_keys)
     database = Database(settings.database_dsn, max_connections=_CONNECTIONS, entry_codes=codes)
     await database.open()
     stack.push_async_callback(database.close)

@@ -42,7 +42,7 @@ from headgate.runtime.folders import disk_error, instance_lock, open_data_direct
 from headgate.runtime.postgres import SUPERUSER
 from headgate.runtime.secrets_file import load_secrets
 from headgate.runtime.servers import brings_database, postgres_of
-from headgate.vault.service import Vault
+from headgate.vault.service import Vault, vault_of
 from headgate.workflows.continue_after_restore import Restored, Withdrawn, continue_organization, seal_all
 
 _STATEMENT_SECONDS = 3600.0
@@ -233,8 +233,7 @@ async def _restore_database(
 
 def _entry_codes(restored: Path, settings: Settings) -> EntryCodes:
     """Of the processes that wrote what the journal of the backup holds: with its keys, or those that are here."""
-    here = settings.master_keys_file or settings.data.master_keys
-    return EntryCodes(Vault(restored if restored.exists() else here).master_keys)
+    return EntryCodes((Vault(restored) if restored.exists() else vault_of(settings)).master_keys)
 
 
 async def _continue(database: Database, manifest: Manifest, head: Head, order: RestoreOrder, clock: Clock) -> Withdrawn:

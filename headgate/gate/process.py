@@ -33,7 +33,7 @@ from headgate.policies.model import Decision
 from headgate.policies.shadow import ShadowSet
 from headgate.tools.load import load_catalogues
 from headgate.tools.match import CatalogueIndex
-from headgate.vault.service import Vault
+from headgate.vault.service import Vault, vault_of
 
 
 class DecidingSettings(Protocol):
@@ -113,7 +113,7 @@ async def open_deciding(
             return made
 
         shadow_set = ShadowSet if threads.shadow is None else partial(ShadowSet, marker=marker(threads.shadow))
-        vault = Vault(settings.master_keys_file or settings.data.master_keys)
+        vault = vault_of(settings)
         states = OrganizationStates(
             database,
             compile_policies=partial(PolicySet, marker=marker(threads.loop)),

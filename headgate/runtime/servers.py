@@ -17,7 +17,7 @@ from headgate.runtime.seed import seed_organization
 from headgate.runtime.server_process import RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor
 from headgate.runtime.valkey import ValkeyServer
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ async def open_servers(settings: Settings, servers: Servers, supervisor: Supervi
         await prepare_database(server, servers.secrets)
     else:
         await migrate(servers.administrator.reveal())
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    vault = vault_of(settings)
     await seed_organization(servers.databases[Login.OWNER], system_clock, vault)
 
 

@@ -3,12 +3,28 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Connection
 from headgate.kernel.secrets import Secret
 from headgate.vault.envelope import Envelope, rewrap, seal, seal_bytes, unseal, unseal_bytes
 from headgate.vault.master_keys import MasterKeys, create_master_keys, load_master_keys
 from headgate.vault.store import delete_envelope, get_envelopes, keeps_secrets, list_names, put_envelope
+
+
+class PlaceOfKeys(Protocol):
+    """Settings of a process that opens secrets."""
+
+    @property
+    def master_keys_file(self) -> Path | None: ...
+    @property
+    def data(self) -> DataDirectory: ...
+
+
+def vault_of(settings: PlaceOfKeys) -> "Vault":
+    """With the file of keys that is named, or that of the data directory."""
+    return Vault(settings.master_keys_file or settings.data.master_keys)
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from headgate.kernel.clock import Clock
 from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from headgate.worker.loop import Loop
 from headgate.worker.settings import WorkerSettings
 
@@ -21,7 +21,7 @@ def connection_loops(settings: WorkerSettings, database: Database, clock: Clock,
     resolver = SystemResolver()
     stack.callback(resolver.close)
     client = OutgoingClient(trusted_roots(settings.upstream_ca_file), resolver, settings.upstream_proxy)
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    vault = vault_of(settings)
     attend = AttendConnections(
         database,
         RefreshConnection(database, vault, client, clock),

@@ -20,7 +20,7 @@ from headgate.queue.model import Work
 from headgate.queue.runner import JobRunner
 from headgate.reports.make_report import MakeReport
 from headgate.reports.service import MAKE_REPORT
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from headgate.worker.connections import connection_loops
 from headgate.worker.evidence import evidence_loops
 from headgate.worker.executor import open_executor, run_jobs
@@ -53,7 +53,7 @@ async def run(settings: WorkerSettings) -> None:
 
 async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clock = system_clock) -> None:
     """Work until ``stop`` is set."""
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    vault = vault_of(settings)
     database = Database(settings.database_dsn, entry_codes=EntryCodes(vault.master_keys))
     valkey = open_valkey(settings.valkey_url)
     await database.open()

@@ -20,7 +20,7 @@ from headgate.detectors.prepare import prepare
 from headgate.kernel.secrets import Secret
 from headgate.traffic.masker import Masker
 from headgate.traffic.spool_reader import only_masker
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from headgate.worker.loop import Loop, keep_running
 
 _log = structlog.get_logger(__name__)
@@ -69,7 +69,7 @@ async def _mask_until(settings: MaskerSettings, stop: asyncio.Event) -> None:
     prepare()
     database = Database(settings.database_dsn, max_connections=1, timeout_seconds=30.0)
     await database.open()
-    vault = Vault(settings.master_keys_file or settings.data.master_keys)
+    vault = vault_of(settings)
     masker = Masker(settings.data.captures, database, vault, should_stop=stop.is_set)
     _log.info("masker_started")
     try:

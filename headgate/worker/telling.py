@@ -23,7 +23,7 @@ from headgate.relay.model import Consumer
 from headgate.relay.relay_events import Follower, relay_due
 from headgate.siem.senders import Senders
 from headgate.siem.stream import StreamEvents
-from headgate.vault.service import Vault
+from headgate.vault.service import vault_of
 from headgate.webhooks.deliver import WebhookTarget
 from headgate.webhooks.relay import WEBHOOK_TYPES, relay_webhooks
 from headgate.webhooks.service import DELIVER_WEBHOOK
@@ -47,7 +47,7 @@ class Telling:
         self._database = database
         self._clock = clock
         self._public_api_url = settings.public_api_url
-        self._vault = Vault(settings.master_keys_file or settings.data.master_keys)
+        self._vault = vault_of(settings)
         self._resolver = SystemResolver()
         trust = trusted_roots(settings.upstream_ca_file)
         self._client = OutgoingClient(trust, self._resolver, settings.upstream_proxy)

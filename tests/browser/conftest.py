@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, StorageState
+from playwright.sync_api import Browser, StorageState, expect
 
 from headgate.demo.certificates import write_service_certificate
 from headgate.organizations.model import Role
@@ -13,6 +13,9 @@ from tests.browser.window import DESKTOP, Look, Window
 from tests.browser.world import World
 from tests.e2e.clients import Administrator
 from tests.e2e.instance import Instance, running
+
+# A machine that runs other tests too takes longer than the five seconds that are the default.
+expect.set_options(timeout=20_000)
 
 type OpenWindow = Callable[..., Window]
 
@@ -78,7 +81,7 @@ def open_window(
             timezone_id=zone,
             storage_state=signed_in(role),
         )
-        context.set_default_timeout(15_000)
+        context.set_default_timeout(20_000)
         windows.append(Window(context, instance.runtime["api_url"]))
         return windows[-1]
 

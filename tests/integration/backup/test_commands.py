@@ -16,7 +16,6 @@ from headgate.runtime.folders import instance_lock
 from tests.e2e.waiting import wait_for
 from tests.integration.backup.conftest import PASSPHRASE, Run, command, environment, opened
 
-pytestmark = pytest.mark.timeout(300)
 _KNOWN = {"HEADGATE_BACKUP_PASSPHRASE": PASSPHRASE}
 
 

@@ -29,7 +29,6 @@ from headgate.runtime.server_process import Program, start
 from tests.e2e.waiting import wait_for
 from tests.integration.backup.conftest import Run, command, environment, opened
 
-pytestmark = pytest.mark.timeout(300)
 _ROWS = 3000
 
 

@@ -33,7 +33,7 @@ from headgate.protocols.draft import Source, make_draft
 from tests.integration.decision_process import DecisionProcess, decision_process
 
 _REGO = 'package t\n\nrequire_approval contains "a person looks" if input.tool == "mail"\n'
-_HOLD_SECONDS = 60.0
+_HOLD_SECONDS = 200.0
 
 
 @dataclass(frozen=True)

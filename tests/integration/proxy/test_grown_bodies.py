@@ -112,7 +112,6 @@ def _large_candidates() -> int:
     return sum(isinstance(one, Candidate) and len(one.rego_input) > 100_000 for one in gc.get_objects())
 
 
-@pytest.mark.timeout(300)
 async def test_nothing_that_was_read_of_a_large_call_is_kept_while_it_waits(
     gate: Gate, api_database: Database, organization, superuser, answer
 ) -> None:

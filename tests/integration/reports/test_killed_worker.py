@@ -11,8 +11,6 @@ from headgate.reports.model import ReportStatus
 from headgate.reports.store import get_report
 from tests.integration.reports.conftest import SCENE
 
-pytestmark = pytest.mark.timeout(240)
-
 
 async def _worker(dsn: str, folder: Path, kills: int) -> asyncio.subprocess.Process:
     return await asyncio.create_subprocess_exec(

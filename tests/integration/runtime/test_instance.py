@@ -22,7 +22,6 @@ from headgate.kernel.public_roots import public_roots
 from headgate.runtime.instance_pointer import point_to
 
 _READY_SECONDS = 90.0
-pytestmark = pytest.mark.timeout(300)
 
 
 @dataclass

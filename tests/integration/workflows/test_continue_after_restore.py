@@ -58,7 +58,7 @@ async def test_a_running_execution_and_a_held_action_end(
 async def test_everybody_signs_in_again_and_no_cache_is_current(
     owner_database: Database, superuser: Superuser, organization: Organization
 ) -> None:
-    org_id, later = organization.org_id, _NOW + timedelta(hours=1)
+    org_id, later = organization.org_id, datetime.now(UTC) + timedelta(hours=1)
     superuser.execute(
         "INSERT INTO users (org_id, user_id, issuer, subject) VALUES (%s, 'usr_1', 'https://idp', 'ada')", [org_id]
     )

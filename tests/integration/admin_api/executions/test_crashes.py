@@ -46,7 +46,6 @@ async def crashed(cluster, data_dir: Path) -> AsyncIterator[Callable[[tuple[str,
     await workers.wait()
 
 
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("operation", CALLS)
 async def test_a_worker_is_killed_at_every_step(
     new_gate, reach, working, service, ended, crashed, operation: str
