@@ -12,16 +12,19 @@ import signal
 import socket
 import sys
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from struct import Struct
-from typing import Any, Final
+from typing import Final
 
 from headgate.cli.main import main as run_command
+from headgate.configuration.shared_metrics import VARIABLE as METRICS_VARIABLE
 from headgate.configuration.shared_metrics import share_metrics
+from headgate.kernel.errors import UnavailableError
 from headgate.kernel.import_path import extend_import_path
 from headgate.runtime.account import child_setup
+from headgate.runtime.fork_server import PACKET_BYTES
 from headgate.runtime.process_title import show_as
 
 MODULES: Final[dict[str, tuple[str, ...]]] = {
@@ -30,82 +33,112 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "api": ("headgate.cli.parts", "fastapi", "admin_api.dependencies", "admin_api.server"),
 }
 """What a part imports when it starts, in pieces of a second or two."""
-_LENGTH: Final = Struct(">I")
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 def main() -> None:
     extend_import_path()
     gc.disable()  # headgate.kernel.loading: modules stay
-    share_metrics(Path(sys.argv[1]))
+    # A signal to the whole group is for the parts, which finish what they do. Whoever ends us kills us. Blocked and not
+    # ignored: one that is meant for a part that is just being forked waits until it can take it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+    try:
+        share_metrics(Path(sys.argv[1]))
+    except UnavailableError as error:
+        sys.exit(f"headgate: {error.message}")
     show_as("headgate: loads the parts")
-    with socket.socket(fileno=os.dup(0)) as channel:
-        part = _serve(channel)
+    channel = socket.socket(fileno=os.dup(0))
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    part = _Server(channel).serve()
     if part is None:
         return
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     gc.enable()
     sys.argv = ["headgate", part]
     run_command()
 
 
-def _serve(channel: socket.socket) -> str | None:
-    """None: the other side has closed. A part: this is the process that was forked for it."""
-    to_load: deque[str] = deque()
-    with selectors.DefaultSelector() as selector:
-        selector.register(channel, selectors.EVENT_READ)
+class _Server:
+    def __init__(self, channel: socket.socket) -> None:
+        self._channel = channel
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(channel, selectors.EVENT_READ)
+        self._to_load: deque[str] = deque()
+
+    def serve(self) -> str | None:
+        """Returns the part to run in a forked process, and None here when the other side has closed."""
         while True:
-            for key, _ in selector.select(0 if to_load else None):
-                if key.fileobj is not channel:
-                    selector.unregister(key.fileobj)
-                    os.close(key.fd)
-                    _, status = os.waitpid(key.data, 0)
-                    _send(channel, {"ended": key.data, "status": os.waitstatus_to_exitcode(status)})
-                elif (message := _received(channel)) is None:
+            for key, _ in self._selector.select(0 if self._to_load else None):
+                if key.fileobj is not self._channel:
+                    self._report_end(key.fd, key.data)
+                    continue
+                packet, files, _, _ = socket.recv_fds(self._channel, PACKET_BYTES, 1)
+                if not packet:
                     return None
-                elif "load" in message:
-                    to_load += (module for part in message["load"] for module in MODULES[part])
-                else:
-                    pid = _fork(message["start"], message["environment"])
-                    if pid == 0:
-                        for one in selector.get_map().values():
-                            if one.fileobj is not channel:
-                                os.close(one.fd)
-                        return str(message["start"])
-                    selector.register(os.pidfd_open(pid), selectors.EVENT_READ, pid)
-                    _send(channel, {"started": pid})
-            if to_load:
-                import_module(to_load.popleft())
+                message = json.loads(packet)
+                if "load" in message:
+                    self._to_load += (module for part in message["load"] for module in MODULES[part])
+                elif self._start(message["start"], *files):
+                    return str(message["start"])
+            if self._to_load:
+                module = self._to_load.popleft()
+                with suppress(Exception):  # said when a part that needs it is started
+                    import_module(module)
 
+    def _start(self, part: str, environment: int) -> bool:
+        """Whether this is the forked process. What cannot be started is reported, and ends no other part."""
+        pid = None
+        try:
+            for module in MODULES[part]:
+                import_module(module)
+            gc.freeze()  # a collection would write to every page that is shared
+            set_up = child_setup(signal.SIGKILL, None)
+            pid = os.fork()
+            if pid == 0:
+                self._become(part, environment, set_up)
+                return True
+            descriptor = os.pidfd_open(pid)
+        except Exception as error:
+            if pid == 0:
+                raise
+            if pid:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+            answer: dict[str, object] = {"failed": f"the {part} cannot be started: {type(error).__name__}: {error}"}
+            files = []
+        else:
+            self._selector.register(descriptor, selectors.EVENT_READ, pid)
+            answer, files = {"started": pid}, [descriptor]
+        os.close(environment)
+        self._send(answer, files)
+        return False
 
-def _fork(part: str, environment: Mapping[str, str]) -> int:
-    """0 in the new process, which then has the session and the environment of a process that was started alone."""
-    for module in MODULES[part]:
-        import_module(module)
-    gc.freeze()  # a collection would write to every page that is shared
-    set_up = child_setup(signal.SIGKILL, None)
-    pid = os.fork()
-    if pid == 0:
+    def _become(self, part: str, environment: int, set_up: Callable[[], None]) -> None:
+        """With the session, the environment and the descriptors of a process that was started alone."""
         set_up()
         os.setsid()
-        nothing = os.open(os.devnull, os.O_RDONLY)
-        os.dup2(nothing, 0)
-        os.close(nothing)
+        for key in self._selector.get_map().values():
+            os.close(key.fd)
+        self._channel.detach()
+        self._selector.close()
+        with os.fdopen(environment, "rb") as file:
+            given = json.load(file)
+        metrics = os.environ[METRICS_VARIABLE]
         os.environ.clear()
-        os.environ.update(environment)
+        os.environ.update({METRICS_VARIABLE: metrics, **given})
         show_as(f"headgate {part}")
-    return pid
 
+    def _report_end(self, descriptor: int, pid: int) -> None:
+        self._selector.unregister(descriptor)
+        os.close(descriptor)
+        _, status = os.waitpid(pid, 0)
+        self._send({"ended": pid, "status": os.waitstatus_to_exitcode(status)})
 
-def _received(channel: socket.socket) -> dict[str, Any] | None:
-    if not (header := channel.recv(_LENGTH.size, socket.MSG_WAITALL)):
-        return None
-    (size,) = _LENGTH.unpack(header)
-    message: dict[str, Any] = json.loads(channel.recv(size, socket.MSG_WAITALL))
-    return message
-
-
-def _send(channel: socket.socket, message: Mapping[str, object]) -> None:
-    document = json.dumps(message).encode()
-    channel.sendall(_LENGTH.pack(len(document)) + document)
+    def _send(self, message: Mapping[str, object], files: Sequence[int] = ()) -> None:
+        with suppress(OSError):  # the other side is gone, which is seen next
+            socket.send_fds(self._channel, [json.dumps(message).encode()], files)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """``headgate``: the one command, and the place where an error becomes a sentence and an exit status.
 
-Commands are imported when they are called: the parts of an instance start with this module too, and each of them
-should load what it needs and no more.
+Commands are imported when they are called: each should load what it needs and no more.
 """
 
 import errno

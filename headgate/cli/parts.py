@@ -142,13 +142,13 @@ def _serve_proxy(settings: Settings) -> None:
 def worker() -> None:
     """Run one worker process until SIGTERM or SIGINT. It seals the audit log, expires approvals, executes
     actions and cleans up orphans."""
+    settings = _begin()
     with loading():
         from headgate.cli.evidence_settings import evidence_settings  # noqa: PLC0415 - loaded by this part only
         from headgate.cli.report_fonts import usable_report_fonts  # noqa: PLC0415
         from headgate.worker.main import run  # noqa: PLC0415 - loaded by this part only
         from headgate.worker.settings import WorkerSettings  # noqa: PLC0415
 
-    settings = _begin()
     worker_settings = WorkerSettings(
         settings.database_url_of(Part.WORKER),
         settings.redis_url,

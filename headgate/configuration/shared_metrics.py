@@ -13,7 +13,7 @@ from typing import Final
 
 from headgate.kernel.errors import UnavailableError
 
-_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
 _KINDS: Final = ("counter", "histogram", "gauge_livemax", "gauge_livesum", "gauge_mostrecent")
 """A file for each in every process, named as the library names them: a test holds them against what there is."""
 _FILE_BYTES: Final = 1 << 20
@@ -26,7 +26,7 @@ def share_metrics(folder: Path) -> None:
     Raises UnavailableError where the disk has no room for the counters.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    named = Path(os.environ.setdefault(_VARIABLE, str(folder)))
+    named = Path(os.environ.setdefault(VARIABLE, str(folder)))
     try:
         for kind in _KINDS:
             with (named / f"{kind}_{os.getpid()}.db").open("ab") as file:

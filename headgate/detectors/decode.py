@@ -123,8 +123,6 @@ def _is_worth_naming(document: Document, name: str) -> bool:
 
 
 def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> None:
-    if budget.is_over:
-        return  # no detector will look at it
     if document.size + len(text) > budget.limits.input_bytes_max:
         budget.note(GapReason.INPUT_SIZE, f"larger than {budget.limits.input_bytes_max} bytes")
         text = text[: max(0, budget.limits.input_bytes_max - document.size)]
@@ -272,7 +270,9 @@ def _add_container(
 
 def _members(kind: str, data: bytes, budget: Budget) -> Iterator[Member]:
     if kind == "pdf":
-        return pdf_members(data, budget.decoded_bytes_left, budget.has_time)
+        began = budget.clock()
+        # What is read has to be looked through as well, which takes about as long.
+        return pdf_members(data, budget.decoded_bytes_left, lambda: budget.has_time_again(began))
     return members(kind, data, budget.decoded_bytes_left)
 
 

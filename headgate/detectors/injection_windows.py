@@ -157,7 +157,7 @@ def likely_windows(
     raw: list[str] = []
     known: list[Known] = []
     for tokens in tokens_of(lined_text):
-        if not budget.has_time(as_since=began):  # to score tokens takes about as long as to know them
+        if not budget.has_time_again(began):  # to score tokens takes about as long as to know them
             break
         raw += tokens
         known += map(model.tokens.__getitem__, tokens)

@@ -35,6 +35,7 @@ class Budget:
     _deadline: float = field(init=False)
     _candidates: int = field(init=False)
     _decoded_bytes: int = field(init=False)
+    _time_is_up: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
         self._deadline = self.clock() + self.limits.seconds_max
@@ -58,7 +59,7 @@ class Budget:
         if self._candidates < 0:
             self.note(GapReason.CANDIDATES, "too many places look like something to find; not all were checked")
             return False
-        return self.has_time() if self._candidates % 16 == 0 else not self.is_over
+        return self.has_time() if self._candidates % 16 == 0 else not self._time_is_up
 
     def allows_decoded(self, size: int) -> bool:
         if size > self._decoded_bytes:
@@ -71,15 +72,17 @@ class Budget:
     def decoded_bytes_left(self) -> int:
         return self._decoded_bytes
 
-    @property
-    def is_over(self) -> bool:
-        """Whether time was up at one of the looks at the clock."""
-        return GapReason.TIME in self.gaps
-
-    def has_time(self, *, as_since: float | None = None) -> bool:
-        """``as_since``: a time of the clock; whether what took all the time since then can take as long once more."""
+    def has_time_again(self, began: float) -> bool:
+        """Whether there is as much time left as has passed since ``began``, a time of the clock."""
         now = self.clock()
-        if now + (0.0 if as_since is None else now - as_since) > self._deadline:
+        if 2 * now - began > self._deadline:
+            self.note(GapReason.TIME, f"not all of it could be looked through in {self.limits.seconds_max} s")
+            return False
+        return True
+
+    def has_time(self) -> bool:
+        if self.clock() > self._deadline:
+            self._time_is_up = True
             self.note(GapReason.TIME, f"not finished after {self.limits.seconds_max} s")
             return False
         return True

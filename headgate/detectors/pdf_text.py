@@ -1,7 +1,7 @@
 """The text of a PDF file (ISO 32000-1), as far as it is text: streams inflated, strings shown, fonts' maps applied.
 
 No page is laid out: strings come in the order of the file. A string of glyph numbers is read by every ToUnicode map of
-the file (9.10.3), as a few maps are cheaper than the tree of fonts, and a wrong one gives no text.
+the file (9.10.3), as a few maps are cheaper than the tree of fonts; the last one that gives text is taken.
 """
 
 import base64
@@ -11,7 +11,7 @@ import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 import re2
@@ -37,8 +37,7 @@ _MAPPED_MAX: Final = 65_536
 _MAPS_MAX: Final = 16
 _BETWEEN_LOOKS: Final = 256
 """Strings or lines of a map that are read between two looks at the clock."""
-_AT_ONCE: Final = 16_384
-"""Glyphs of a string that are read between two looks at the clock."""
+_GLYPHS_BETWEEN_LOOKS: Final = 16_384
 _PICTURES: Final = (b"/DCTDecode", b"/JPXDecode", b"/CCITTFaxDecode", b"/JBIG2Decode")
 _UTF_16: Final = b"\xfe\xff"
 
@@ -51,10 +50,10 @@ class _Map:
     text_of: Mapping[int, str]
 
     def texts(self, raw: bytes, has_time: Callable[[], bool]) -> Iterator[str]:
-        """Of the glyphs that are in the map; once time is up, of none that follow."""
-        step = _AT_ONCE * self.width
+        """Of the glyphs that are in the map; once ``has_time`` says no, of none that follow."""
+        step = _GLYPHS_BETWEEN_LOOKS * self.width
         for start in range(0, len(raw), step):
-            if len(raw) > step and not has_time():
+            if not has_time():
                 break
             yield from filter(None, map(self.text_of.get, _numbers(raw[start : start + step], self.width)))
 
@@ -93,7 +92,8 @@ def pdf_members(data: bytes, size_max: int, has_time: Callable[[], bool]) -> Ite
             break
         streams.append(plain)
     outside.append(data[at:])
-    maps = list(islice(filter(None, (_map(one, has_time) for one in streams if b"beginbf" in one)), _MAPS_MAX))
+    fonts = (_maps(one, has_time) for one in streams if b"beginbf" in one)
+    maps = list(islice(chain.from_iterable(fonts), _MAPS_MAX))
     yield _texts(b"\n".join(outside), [], has_time, is_whole=True)
     for one in streams:
         if container_of(one) is not None:  # an embedded file
@@ -170,17 +170,19 @@ def _numbers(raw: bytes, width: int) -> Iterable[int]:
     return (int.from_bytes(raw[at : at + width]) for at in range(0, len(raw) - width + 1, width))
 
 
-def _map(stream: bytes, has_time: Callable[[], bool]) -> _Map | None:
-    """Of a ToUnicode stream; None where it maps nothing. The first line says the width, others are left out."""
-    width = 0
-    text_of: dict[int, str] = {}
+def _maps(stream: bytes, has_time: Callable[[], bool]) -> Iterator[_Map]:
+    """Of a ToUnicode stream: one for each width of its numbers, as a line of another width must hide no other."""
+    by_width: dict[int, dict[int, str]] = {}
+    left = _MAPPED_MAX
     for number, (first, last, texts) in enumerate(_mapped_ranges(stream)):
-        if len(text_of) >= _MAPPED_MAX or (number % _BETWEEN_LOOKS == 0 and not has_time()):
+        if left <= 0 or ((first != last or number % _BETWEEN_LOOKS == 0) and not has_time()):
             break
-        width = width or (len(first) + 1) // 2
-        if (len(first) + 1) // 2 == width:
-            _map_range(text_of, int(first, 16), int(last, 16), texts)
-    return _Map(width, text_of) if text_of else None
+        width = (len(first) + 1) // 2
+        mapped = dict(islice(_mapped(int(first, 16), int(last, 16), texts), left))
+        left -= len(mapped)
+        if mapped:
+            by_width.setdefault(width, {}).update(mapped)
+    return (_Map(width, text_of) for width, text_of in by_width.items())
 
 
 def _mapped_ranges(stream: bytes) -> Iterator[tuple[bytes, bytes, list[str]]]:
@@ -191,17 +193,18 @@ def _mapped_ranges(stream: bytes) -> Iterator[tuple[bytes, bytes, list[str]]]:
             yield from ((one[1], one[1], [_utf_16(one[2])]) for one in _MAPPED_ONE.finditer(block))
         else:
             for one in _MAPPED_RANGE.finditer(block):
-                texts = [_utf_16(text[1]) for text in _MAPPED_TEXT.finditer(one[4])] if one[4] else [_utf_16(one[3])]
-                yield one[1], one[2], texts
+                if one[4] is None:
+                    yield one[1], one[2], [_utf_16(one[3])]
+                else:
+                    yield one[1], one[2], [_utf_16(text[1]) for text in _MAPPED_TEXT.finditer(one[4])]
 
 
-def _map_range(text_of: dict[int, str], first: int, last: int, texts: list[str]) -> None:
-    end = min(last, first + _MAPPED_MAX - len(text_of)) + 1
+def _mapped(first: int, last: int, texts: list[str]) -> Iterator[tuple[int, str]]:
+    numbers = range(first, last + 1)
     if len(texts) == 1 and texts[0]:
         begin, code = texts[0][:-1], ord(texts[0][-1])
-        text_of.update((number, begin + chr(min(0x10FFFF, code + number - first))) for number in range(first, end))
-    else:
-        text_of.update(zip(range(first, end), texts, strict=False))
+        return ((number, begin + chr(min(0x10FFFF, code + number - first))) for number in numbers)
+    return zip(numbers, texts, strict=False)
 
 
 def _utf_16(digits: bytes) -> str:

@@ -87,6 +87,7 @@ class Instance:
         def on_signal() -> None:
             if stop.is_set():
                 self._supervisor.kill()
+                self._fork_server.kill()
             _log.info("instance_stopping")
             stop.set()
 

@@ -121,6 +121,12 @@ HOSTILE_FILES = {
     "pdf strings": b"%PDF-1.7\n\xff" + b"(" * 800_000,
     "pdf maps": b"%PDF-1.7\n\xff stream\nbeginbfrange" + b"<0000><ffff><0041>" * 40_000 + b"endbfrange\nendstream",
     "pdf many maps": b"%PDF-1.7\n\xff" + b"stream\nbeginbfrange<0000><ffff><0041>endbf\nendstream\n" * 400,
+    "pdf wide maps": b"%PDF-1.7\n\xff stream\nbeginbfrange" + b"<0000><7fff><0041>" * 40_000 + b"endbfrange\nendstream",
+    "pdf long strings": b"%PDF-1.7\n\xffstream\n"
+    + b"".join(b"beginbfrange<%02x><ff><0041>endbf\n" % at for at in range(16))
+    + b"endstream\nstream\n"
+    + (b"<" + b"41" * 16_000 + b">") * 30
+    + b"\nendstream",
     "pdf long string": b"%PDF-1.7\n\xff"
     + b"".join(b"stream\nbeginbfrange<00><ff><%02x%02x>endbf\nendstream\n" % (at, at) for at in range(64))
     + b"stream\n<"

@@ -1,8 +1,10 @@
 """A part that is forked is as one that was started alone, and its end is seen however it comes."""
 
 import asyncio
+import itertools
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -52,6 +55,21 @@ def _server_pid() -> int:
     return pid
 
 
+def _is_in_memory(pid: int, text: str) -> bool:
+    """proc(5), ``mem``: what a debugger or a core dump shows."""
+    regions = [line.split() for line in _file(pid, "maps").read_text().splitlines()]
+    with _file(pid, "mem").open("rb", buffering=0) as memory:
+        for region in regions:
+            if "w" not in region[1]:
+                continue
+            start, end = (int(one, 16) for one in region[0].split("-"))
+            memory.seek(start)
+            with suppress(OSError):
+                if text.encode() in memory.read(end - start):
+                    return True
+    return False
+
+
 def _lives(pid: int) -> bool:
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
@@ -73,7 +91,7 @@ async def test_it_is_as_a_process_that_was_started_alone(server: ForkServer, par
     told = json.loads((tmp_path / "told").read_text())
 
     assert told["arguments"] == ["headgate", "worker"]
-    assert told["environment"] == part.environment
+    assert told["environment"] == {**part.environment, "PROMETHEUS_MULTIPROC_DIR": str(tmp_path / "metrics")}
     assert (told["leads_session"], told["collects"], told["has_loaded"]) == (True, True, True)
     assert told["title"] == "headgate worker"
     assert told["files"]["0"] == os.devnull
@@ -83,13 +101,16 @@ async def test_it_is_as_a_process_that_was_started_alone(server: ForkServer, par
     assert other.is_running
 
 
-async def test_no_setting_and_no_secret_is_told_to_the_server(server: ForkServer, part: Program) -> None:
+async def test_no_secret_is_in_the_memory_of_the_server(
+    server: ForkServer, part: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "login-" + uuid4().hex
+    await (await server.start(replace(part, environment={**part.environment, "DATABASE": secret}))).stop()
     await server.start(part)
-    pid = _server_pid()
-    environment = _file(pid, "environ").read_bytes()
 
-    assert b"HEADGATE" not in environment
-    assert b"TOLD" not in environment
+    assert not _is_in_memory(_server_pid(), secret)
+    assert not _is_in_memory(_server_pid(), "of the supervisor alone")
+    assert _is_in_memory(_server_pid(), "headgate.cli.forked_parts")
 
 
 async def test_the_exit_status_is_told(server: ForkServer, part: Program) -> None:
@@ -135,9 +156,66 @@ async def test_a_supervisor_starts_again_what_ended_with_its_server(server: Fork
     await supervisor.stop([])
 
 
-async def test_what_cannot_be_loaded_does_not_start(server: ForkServer) -> None:
-    with pytest.raises(UnavailableError, match="loads the parts has ended"):
+async def test_what_cannot_be_loaded_does_not_start_and_ends_no_other_part(server: ForkServer, part: Program) -> None:
+    running = await server.start(part)
+    with pytest.raises(UnavailableError, match=r"the api cannot be started: ModuleNotFoundError: .*no_such_module"):
         await server.start(Program("api", ("api",), {}))
+
+    assert (await server.start(part)).is_running
+    assert running.is_running
+
+
+async def test_what_cannot_be_forked_ends_no_other_part(server: ForkServer, part: Program) -> None:
+    running = await server.start(part)
+    pid = _server_pid()
+    used = {int(link.name) for link in _file(pid, "fd").iterdir()}
+    free = next(number for number in itertools.count() if number not in used)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (free + 1, 1024))  # for the environment, and no more
+    with pytest.raises(UnavailableError, match="the worker cannot be started: OSError"):
+        await server.start(part)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (1024, 1024))
+
+    assert (await server.start(part)).is_running
+    assert running.is_running
+
+
+async def test_a_signal_to_the_whole_group_leaves_the_parts_their_time(server: ForkServer, part: Program) -> None:
+    running = await server.start(part)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        os.kill(_server_pid(), number)
+        await asyncio.sleep(0.05)
+
+    assert running.is_running
+    await running.stop()
+    assert await running.wait() == -signal.SIGTERM
+
+
+async def test_a_server_that_does_nothing_is_given_up(
+    server: ForkServer, part: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = await server.start(part)
+    monkeypatch.setattr("headgate.runtime.fork_server._START_SECONDS", 0.2)
+    os.kill(_server_pid(), signal.SIGSTOP)
+    with pytest.raises(UnavailableError, match="was not forked within"):
+        await server.start(part)
+
+    assert await running.wait() == -signal.SIGKILL
+    monkeypatch.undo()
+    assert (await server.start(part)).is_running
+
+
+async def test_descriptors_do_not_add_up(server: ForkServer, part: Program) -> None:
+    counts = []
+    for _ in range(3):
+        await (await server.start(part)).stop()
+        counts.append([len(list(_file(pid, "fd").iterdir())) for pid in (os.getpid(), _server_pid())])
+    os.kill(_server_pid(), signal.SIGKILL)
+    with suppress(UnavailableError):  # its end may not be known yet
+        await server.start(part)
+    await (await server.start(part)).stop()
+
+    assert counts[0] == counts[2]
+    assert len(list(_file(os.getpid(), "fd").iterdir())) == counts[0][0]
 
 
 async def test_what_nobody_waits_for_any_more_does_not_run(server: ForkServer, part: Program) -> None:

@@ -10,6 +10,7 @@ from headgate.detectors.injection_tokens import LINE, PIECE_TOKENS, lined, token
 from headgate.detectors.injection_windows import PIECES_MAX, WindowModel, likely_windows, pieces_of, window_model
 from headgate.detectors.injection_words import folded, injection_words
 from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.model import GapReason
 from tests.labelled.instructions import tool_texts
 
 _PATIENT = Limits(seconds_max=60)
@@ -122,5 +123,5 @@ def test_no_more_tokens_are_read_than_there_is_time_to_score() -> None:
     text = "a " * 1_000_000
 
     assert not list(likely_windows(text, [], [], window_model(), budget, 0.0))
-    assert budget.is_over
+    assert GapReason.TIME in budget.gaps
     assert next(seconds) <= 8
