@@ -1,5 +1,6 @@
 """Policies: saved, checked, compared, put back, and refused with the line where they are wrong."""
 
+import asyncio
 import html
 import re
 
@@ -68,9 +69,11 @@ async def test_the_effect_on_recorded_calls(gate) -> None:
     call = {"tool": "write", "operation": "line", "params": {}}
     await gate.as_agent.post("/v1/actions", json=call)
     refuse = 'package a\n\ndeny contains "no" if input.tool == "write"\n'
-    answer = await gate.person().post(
-        "/policies/new", data=_form(act="replay", span="1", rego_policy=refuse, priority="1")
-    )
+    person = gate.person()
+    answer = await person.post("/policies/new", data=_form(act="replay", span="1", rego_policy=refuse, priority="1"))
+    while "data-poll" in answer.text:  # it goes on behind the page where it takes longer than a moment
+        await asyncio.sleep(0.05)
+        answer = await person.get("/policies/effect")
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))
     assert "1 calls evaluated again, 1 with a different decision" in shown
     assert "write.line" in shown
