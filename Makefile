@@ -23,10 +23,10 @@ SHELL := /bin/bash
 
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/headgate/cargo-target
 UV_VERSION := 0.13.8
-# Tests wait for servers more than they compute: one process more than there are cores, a file in one process. Files
-# begin in the order of their names (left to itself, xdist begins with those of the most tests): the long ones, each of
+# As many processes as cores, a file in one process: each starts whole instances, which keep the cores busy while a test
+# waits (with one more, the load was 13 on two cores, and tests that pass alone timed out). Files begin in the order of their names (left to itself, xdist begins with those of the most tests): the long ones, each of
 # whose few tests works with whole instances, stand first, and the many short ones of tests/unit fill the end.
-JOBS ?= $(shell expr $$(nproc) + 1)
+JOBS ?= $(shell nproc)
 # Without bytecode every process that a test starts, and each of those above, would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
 # uv gives up on a file that takes 60 s to compile, which happens where the machine is busy or was asleep.
