@@ -24,8 +24,9 @@ SHELL := /bin/bash
 export CARGO_TARGET_DIR ?= $(HOME)/.cache/headgate/cargo-target
 UV_VERSION := 0.13.8
 # As many processes as cores, a file in one process: each starts whole instances, which keep the cores busy while a test
-# waits (with one more, the load was 13 on two cores, and tests that pass alone timed out). Files begin in the order of their names (left to itself, xdist begins with those of the most tests): the long ones, each of
-# whose few tests works with whole instances, stand first, and the many short ones of tests/unit fill the end.
+# waits. With one more, the load was 13 on two cores, and tests that pass alone timed out. Files begin in the order of
+# their names (left to itself, xdist begins with those of the most tests): the long ones, each of whose few tests works
+# with whole instances, stand first, and the many short ones of tests/unit fill the end.
 JOBS ?= $(shell nproc)
 # Without bytecode every process that a test starts, and each of those above, would compile what it imports.
 unexport PYTHONDONTWRITEBYTECODE
