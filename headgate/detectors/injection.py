@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from headgate.detectors.injection_tokens import lined
 from headgate.detectors.injection_windows import Hit, Sighting, Window, likely_windows, window_model
-from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command
+from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command, words_in
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -141,7 +141,7 @@ def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost
     active: deque[tuple[int, int, int]] = deque()
     begins = 0
     odds = words.bias
-    for number, (end, word) in enumerate(words.automaton.iter(plain)):
+    for number, (end, word) in enumerate(words_in(plain, words)):
         start = end - word.length + 1
         if word.begins_word and start and goes_on(plain[start - 1]):
             continue

@@ -93,8 +93,12 @@ class Sign(NamedTuple):
     weight: float
 
 
+class Search(Iterator[tuple[int, Word]], Protocol):
+    def set(self, text: str, /) -> None: ...
+
+
 class Automaton(Protocol):
-    def iter(self, text: str, /) -> Iterator[tuple[int, Word]]: ...
+    def iter(self, text: str, /) -> Search: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +107,16 @@ class InjectionWords:
     signs: tuple[Sign, ...]
     slots: int
     bias: float
+
+
+def words_in(plain: str, words: InjectionWords) -> Iterator[tuple[int, Word]]:
+    """The position of the last character of each word, and the word. In pieces: a search holds the interpreter's lock
+    until it finds something."""
+    found = words.automaton.iter(plain[:_PIECE_CHARACTERS])
+    yield from found
+    for at in range(_PIECE_CHARACTERS, len(plain), _PIECE_CHARACTERS):
+        found.set(plain[at : at + _PIECE_CHARACTERS])  # goes on in the middle of a word, and counts on
+        yield from found
 
 
 @cache
