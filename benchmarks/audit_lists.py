@@ -30,6 +30,7 @@ from admin_api.compose import open_dependencies
 from admin_api.process_settings import ApiSettings
 from admin_api.server import listen, uvicorn_server
 from benchmarks.load.many_events import NEEDLE, OFTEN_AGENT, RARE_AGENT, fill
+from benchmarks.load.processes import processor_seconds
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.audit.indexer import index_due
 from headgate.db.database import Database
@@ -102,14 +103,13 @@ async def api(made: RecordDatabase, folder: Path) -> AsyncIterator[httpx.AsyncCl
             await serving
 
 
-def processor_seconds(made: RecordDatabase) -> float:
+def spent_seconds(made: RecordDatabase) -> float:
     """Of this process, the API and its client, and of the server's processes for the API."""
     spent = time.process_time()
     with psycopg.connect(made.dsn("postgres"), autocommit=True) as connection:
         pids = connection.execute("SELECT pid FROM pg_stat_activity WHERE usename = 'headgate_api'").fetchall()
     for (pid,) in pids:
-        fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
-        spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        spent += processor_seconds(pid)
     return spent
 
 
@@ -128,12 +128,12 @@ class Timed:
 
 async def timed(client: httpx.AsyncClient, made: RecordDatabase, path: str, rounds: int) -> Timed:
     answer, taken = await client.get(path), []
-    before = processor_seconds(made)
+    before = spent_seconds(made)
     for _ in range(rounds):
         began = time.perf_counter()
         answer = await client.get(path)
         taken.append((time.perf_counter() - began) * 1000)
-    return Timed(taken, (processor_seconds(made) - before) * 1000 / rounds, answer)
+    return Timed(taken, (spent_seconds(made) - before) * 1000 / rounds, answer)
 
 
 async def report(client: httpx.AsyncClient, made: RecordDatabase, rounds: int, events: int) -> None:

@@ -20,6 +20,7 @@ import httpx
 import psycopg
 
 from benchmarks.load.instance import Instance, process, start_instance
+from benchmarks.load.processes import memory_mib, processor_seconds
 
 _LIMITS: Final = {"agent_concurrency": 64, "destination_concurrency": 64, "destination_per_second": 100_000}
 _SUBMITTERS: Final = 8
@@ -41,17 +42,6 @@ async def submit(instance: Instance, port: int, count: int) -> None:
         await asyncio.gather(*(one(client) for _ in range(_SUBMITTERS)))
 
 
-def cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory_mib(pid: int) -> float:
-    """Resident, the most there ever was."""
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
-
-
 def queued(database_url: str) -> int:
     with psycopg.connect(database_url) as connection:
         row = connection.execute("SELECT sum(waiting + running) FROM job_queues()").fetchone()
@@ -62,16 +52,16 @@ def drain(instance: Instance, port: int, count: int) -> None:
     (worker,) = instance.runtime["pids"]["worker"]
     os.kill(worker, signal.SIGSTOP)
     asyncio.run(submit(instance, port, count))
-    before, started = cpu_seconds(worker), time.monotonic()
+    before, started = processor_seconds(worker), time.monotonic()
     os.kill(worker, signal.SIGCONT)
     while queued(instance.runtime["database_url"]):
         time.sleep(0.1)
-    took, spent = time.monotonic() - started, cpu_seconds(worker) - before
+    took, spent = time.monotonic() - started, processor_seconds(worker) - before
     ends = instance.api.get("/v1/executions/stats", params={"window_seconds": 3600}).json()
     print(
         f"  {count} queued: {count / took:.0f}/s, {1000 * spent / count:.2f} ms of the worker's CPU each,"
         f" success {ends['success_rate']}, p50 {ends['duration']['p50_ms']:.1f} ms,"
-        f" p99 {ends['duration']['p99_ms']:.1f} ms, worker at most {memory_mib(worker):.1f} MiB",
+        f" p99 {ends['duration']['p99_ms']:.1f} ms, worker at most {memory_mib(worker, 'VmHWM'):.1f} MiB",
         flush=True,
     )
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks.load.client import Load
 from benchmarks.load.instance import Instance, process, start_instance, wait_for
+from benchmarks.load.processes import processor_seconds
 from headgate.demo.certificates import write_service_certificate
 
 _CASES = {
@@ -40,10 +41,6 @@ class SetUp:
     key: str
     pid: int
 
-    def cpu_seconds(self) -> float:
-        fields = Path(f"/proc/{self.pid}/stat").read_text().rsplit(")", 1)[1].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
 
 def start_mitmproxy(stack: ExitStack, folder: Path, name: str, port: int, command: list[str]) -> SetUp:
     child = stack.enter_context(process(command))
@@ -59,10 +56,10 @@ def _listens(port: int) -> bool:
 
 def measure(set_up: SetUp, target_port: int, connections: int, seconds: float, case: dict[str, Any]) -> dict[str, Any]:
     load = Load("127.0.0.1", set_up.port, set_up.key, target_port, set_up.ca_file, connections, seconds, **case)
-    before = set_up.cpu_seconds()
+    before = processor_seconds(set_up.pid)
     command = [sys.executable, "-m", "benchmarks.load.client", json.dumps(load.__dict__)]
     result: dict[str, Any] = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    spent = set_up.cpu_seconds() - before
+    spent = processor_seconds(set_up.pid) - before
     # The warm-up's requests cost CPU too; the rate tells how many they were.
     sent = result["rps"] * (seconds + load.warm_up_seconds)
     result["cpu_us"] = spent / max(sent, 1) * 1e6

@@ -20,7 +20,10 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+
+from benchmarks.load.processes import processor_seconds
 
 RESPONSE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1024\r\n\r\n" + b"x" * 1024
 REQUESTS = {
@@ -167,17 +170,6 @@ async def load(directory: Path, request: bytes, connections: int, seconds: float
     return Window(len(latencies), ended - began, cpu_ended - cpu_began, latencies)
 
 
-def cpu_of(pid: int) -> Callable[[], float]:
-    """User and system time of a process, in seconds (proc(5), fields 14 and 15 of stat)."""
-    ticks = os.sysconf("SC_CLK_TCK")
-
-    def seconds() -> float:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / ticks
-
-    return seconds
-
-
 def start(directory: Path, role: str, port_file: str) -> subprocess.Popen[bytes]:
     (directory / port_file).unlink(missing_ok=True)
     process = subprocess.Popen([sys.executable, "-m", "benchmarks.proxy_dispatch", "--role", role, str(directory)])
@@ -234,7 +226,9 @@ def measure(seconds: float, rounds: int, connections: Sequence[int]) -> None:
                     try:
                         for kind, request in REQUESTS.items():
                             for count in connections:
-                                window = asyncio.run(load(directory, request, count, seconds, cpu_of(process.pid)))
+                                window = asyncio.run(
+                                    load(directory, request, count, seconds, partial(processor_seconds, process.pid))
+                                )
                                 windows.setdefault((kind, set_up, count), []).append(window)
                     finally:
                         process.terminate()

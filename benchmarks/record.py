@@ -24,6 +24,7 @@ import psycopg
 
 from benchmarks.load.client import Load
 from benchmarks.load.instance import Instance, process, start_instance, wait_for
+from benchmarks.load.processes import tree_processor_seconds
 from benchmarks.load.record_database import RecordDatabase, record_database
 from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
@@ -59,8 +60,8 @@ def spent(instance: Instance, server: "psycopg.Connection[tuple[int]]") -> Spent
     [(stored_bytes,)] = server.execute(_STORED).fetchall()
     pids = instance.runtime["pids"]
     return Spent(
-        sum(_cpu_seconds(pid) for root in pids["postgres"] for pid in [root, *_children(root)]),
-        sum(_cpu_seconds(pid) for pid in pids["worker"]),
+        sum(map(tree_processor_seconds, pids["postgres"])),
+        sum(map(tree_processor_seconds, pids["worker"])),
         wal_bytes,
         stored_bytes,
     )
@@ -76,18 +77,6 @@ def ages_until(client: "subprocess.Popen[str]", server: "psycopg.Connection[tupl
         ages += [float(age) for (age,) in server.execute(query.encode()).fetchall()]
         time.sleep(0.05)
     return ages
-
-
-def _children(pid: int) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _cpu_seconds(pid: int) -> float:
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0.0  # it ended; its parent has its time
-    return sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
 
 
 def measure_calls(stack: ExitStack, folder: Path, seconds: float, rounds: int) -> None:

@@ -16,16 +16,11 @@ from pathlib import Path
 
 from benchmarks.actions_api import measure
 from benchmarks.load.instance import Instance, start_instance
+from benchmarks.load.processes import processor_seconds
 
 _REALISTIC = (Path(__file__).parent / "data" / "decisions" / "realistic.rego").read_text("utf-8")
 _SPEAKS = '\n\nallow if input.tool == "crm"\n'
 _SETTLE_SECONDS = 2.0  # for what was asked afterwards to be asked
-
-
-def processor_seconds(pid: int) -> float:
-    """User and system time, proc(5)."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def add_policies(instance: Instance, count: int) -> list[str]:

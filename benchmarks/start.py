@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from benchmarks.load.processes import tree, tree_processor_seconds
 
 _SETTLE_SECONDS = 3.0
 _IDLE_SECONDS = 10.0
@@ -41,34 +41,15 @@ def measure(folder: Path, workers: int) -> Start:
             sys.exit((folder / "log").read_text()[-2000:])
         time.sleep(0.01)
     ready = time.monotonic() - started
-    spent = _processor_seconds(process.pid)
+    spent = tree_processor_seconds(process.pid)
     time.sleep(_SETTLE_SECONDS)
     pss = sum(_pss_kib(pid) for pid in tree(process.pid)) / 1024
-    before = _processor_seconds(process.pid)
+    before = tree_processor_seconds(process.pid)
     time.sleep(_IDLE_SECONDS)
-    idle = (_processor_seconds(process.pid) - before) / _IDLE_SECONDS
+    idle = (tree_processor_seconds(process.pid) - before) / _IDLE_SECONDS
     process.terminate()
     process.wait()
     return Start(ready, spent, pss, idle)
-
-
-def tree(pid: int) -> Iterator[int]:
-    """A process and what has come of it."""
-    yield pid
-    with suppress(OSError):  # it has ended meanwhile
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        for child in children:
-            yield from tree(int(child))
-
-
-def _processor_seconds(pid: int) -> float:
-    """Of the tree, with the children that have ended."""
-    ticks = 0
-    for one in tree(pid):
-        with suppress(OSError):
-            fields = Path(f"/proc/{one}/stat").read_text(errors="replace").rpartition(")")[2].split()
-            ticks += sum(int(field) for field in fields[11:15])
-    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 def _pss_kib(pid: int) -> int:

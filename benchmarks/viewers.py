@@ -24,6 +24,7 @@ import httpx
 
 from benchmarks.actions_api import measure
 from benchmarks.load.instance import Instance, process, start_instance
+from benchmarks.load.processes import memory_mib, processor_seconds
 from benchmarks.load.viewers import Viewers
 
 _PATHS = ["/v1/approvals/events", "/v1/actions/events"]
@@ -39,37 +40,6 @@ def session_cookie(instance: Instance, runtime_file: Path) -> str:
     with httpx.Client(trust_env=False, headers={"origin": origin, "sec-fetch-site": "same-origin"}) as browser:
         browser.post(link)
         return "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
-
-
-def api_process(instance: Instance) -> Path:
-    """The API's folder in /proc: the descendant of this process that serves it."""
-    for one in Path("/proc").iterdir():
-        if one.name.isdigit():
-            try:
-                words = (one / "cmdline").read_bytes().split(b"\0")
-                if b"headgate.cli.main" in words and b"api" in words and os.getpid() in _ancestors(int(one.name)):
-                    return one
-            except OSError:
-                continue
-    raise LookupError(f"no process of {instance.runtime['api_url']}")
-
-
-def _ancestors(pid: int) -> list[int]:
-    found = []
-    while pid > 1:
-        pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        found.append(pid)
-    return found
-
-
-def processor_seconds(folder: Path) -> float:
-    times = (folder / "stat").read_text().rpartition(")")[2].split()[11:13]
-    return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-
-
-def resident_mib(folder: Path) -> float:
-    line = next(one for one in (folder / "status").read_text().splitlines() if one.startswith("VmRSS"))
-    return int(line.split()[1]) / 1024
 
 
 class Beside(Thread):
@@ -107,7 +77,7 @@ def _shown(milliseconds: list[float]) -> str:
 
 def report(instance: Instance, rate: float, seconds: float, viewers: int) -> dict[str, float]:
     """Prints what the load met; returns when each request was approved."""
-    api = api_process(instance)
+    [api] = instance.runtime["pids"]["api"]
     beside, before, began = Beside(instance, seconds), processor_seconds(api), time.monotonic()
     beside.start()
     offered = measure(instance, 8, seconds, rate)
@@ -119,7 +89,7 @@ def report(instance: Instance, rate: float, seconds: float, viewers: int) -> dic
     print(f"    GET /v1/actions/ID, {_READS_PER_SECOND}/s: {_shown(beside.reads_ms)}")
     approves = f"median {statistics.median(beside.approves_ms):.1f} ms, longest {max(beside.approves_ms):.1f} ms"
     print(f"    POST …/approve, {len(beside.approves_ms)}: {approves}")
-    print(f"    the API: {used * 100:.0f} % of a core, {resident_mib(api):.0f} MiB", flush=True)
+    print(f"    the API: {used * 100:.0f} % of a core, {memory_mib(api, 'VmRSS'):.0f} MiB", flush=True)
     return beside.approved_at
 
 

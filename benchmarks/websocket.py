@@ -20,17 +20,13 @@ from pathlib import Path
 from websockets.asyncio.client import ClientConnection, connect
 
 from benchmarks.load.instance import Instance, process, start_instance
+from benchmarks.load.processes import processor_seconds
 from headgate.demo.certificates import write_service_certificate
 
 _ALLOW = 'package sockets\n\nallow if input.tool == "websocket"\n'
 _MESSAGE = "x" * 64
 _WINDOW = 16
 """Messages of a socket that have no answer yet."""
-
-
-def processor_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def echo_seconds(socket: ClientConnection, count: int) -> list[float]:
