@@ -10,6 +10,7 @@ import ahocorasick
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.document import SEPARATOR
+from headgate.detectors.keyword_search import keywords_in
 
 _BEFORE_BYTES: Final = 64
 _AFTER_BYTES: Final = 24
@@ -59,7 +60,7 @@ def context_words(buffer: bytes) -> ContextWords:
     ends: dict[str, list[int]] = {}
     text = buffer.lower().decode("latin-1")
     size = len(text)
-    for last, (length, alone, kinds) in _automaton().iter(text):
+    for last, (length, alone, kinds) in keywords_in(text, _automaton()):
         start = last + 1 - length
         if start and text[start - 1].isalnum() and text[start - 1].isascii():
             continue

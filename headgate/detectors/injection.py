@@ -17,7 +17,8 @@ from typing import Final, NamedTuple
 
 from headgate.detectors.injection_tokens import lined
 from headgate.detectors.injection_windows import Hit, Sighting, Window, likely_windows, window_model
-from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command, words_in
+from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command
+from headgate.detectors.keyword_search import keywords_in
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -141,7 +142,7 @@ def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost
     active: deque[tuple[int, int, int]] = deque()
     begins = 0
     odds = words.bias
-    for number, (end, word) in enumerate(words_in(plain, words)):
+    for number, (end, word) in enumerate(keywords_in(plain, words.automaton)):
         start = end - word.length + 1
         if word.begins_word and start and goes_on(plain[start - 1]):
             continue

@@ -7,10 +7,10 @@ staying where it is.
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 import ahocorasick
 import re2
@@ -18,6 +18,7 @@ import re2
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.document import SEPARATOR
+from headgate.detectors.keyword_search import Automaton
 from headgate.kernel.canonical_json import JsonValue
 
 _FOLDED_TO: Final = 0x250
@@ -93,30 +94,12 @@ class Sign(NamedTuple):
     weight: float
 
 
-class Search(Iterator[tuple[int, Word]], Protocol):
-    def set(self, text: str, /) -> None: ...
-
-
-class Automaton(Protocol):
-    def iter(self, text: str, /) -> Search: ...
-
-
 @dataclass(frozen=True, slots=True)
 class InjectionWords:
-    automaton: Automaton
+    automaton: Automaton[Word]
     signs: tuple[Sign, ...]
     slots: int
     bias: float
-
-
-def words_in(plain: str, words: InjectionWords) -> Iterator[tuple[int, Word]]:
-    """The position of the last character of each word, and the word. In pieces: a search holds the interpreter's lock
-    until it finds something."""
-    found = words.automaton.iter(plain[:_PIECE_CHARACTERS])
-    yield from found
-    for at in range(_PIECE_CHARACTERS, len(plain), _PIECE_CHARACTERS):
-        found.set(plain[at : at + _PIECE_CHARACTERS])  # goes on in the middle of a word, and counts on
-        yield from found
 
 
 @cache

@@ -92,7 +92,7 @@ def pdf_members(data: bytes, size_max: int, has_time: Callable[[], bool]) -> Ite
             break
         streams.append(plain)
     outside.append(data[at:])
-    fonts = (_maps(one, has_time) for one in streams if b"beginbf" in one)
+    fonts = (_maps_of(one, has_time) for one in streams if b"beginbf" in one)
     maps = list(islice(chain.from_iterable(fonts), _MAPS_MAX))
     yield _texts(b"\n".join(outside), [], has_time, is_whole=True)
     for one in streams:
@@ -170,7 +170,7 @@ def _numbers(raw: bytes, width: int) -> Iterable[int]:
     return (int.from_bytes(raw[at : at + width]) for at in range(0, len(raw) - width + 1, width))
 
 
-def _maps(stream: bytes, has_time: Callable[[], bool]) -> Iterator[_Map]:
+def _maps_of(stream: bytes, has_time: Callable[[], bool]) -> Iterator[_Map]:
     """Of a ToUnicode stream: one for each width of its numbers, as a line of another width must hide no other."""
     by_width: dict[int, dict[int, str]] = {}
     left = _MAPPED_MAX

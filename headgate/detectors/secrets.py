@@ -5,14 +5,13 @@ from typing import Final
 
 from headgate.detectors.assignments import assigned_value, begins_name, service_values
 from headgate.detectors.entropy import bits_per_character
+from headgate.detectors.keyword_search import keywords_in
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY, NO, is_in_words
 from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretFormats, secret_formats
 
 _WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
-_SLICE_BYTES: Final = 64 * 1024
-_OVERLAP_BYTES: Final = 64
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
 GENERIC: Final = ("password", "token")
 
@@ -45,14 +44,9 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _keywords(buffer: bytes, formats: SecretFormats) -> Iterator[tuple[int, Keyword]]:
-    """Each keyword with the offset of its end; slice by slice, so that no call holds the interpreter for long."""
-    lowered = buffer.lower()
-    for at in range(0, len(lowered), _SLICE_BYTES):
-        text = lowered[max(0, at - _OVERLAP_BYTES) : at + _SLICE_BYTES].decode("latin-1")
-        base = max(0, at - _OVERLAP_BYTES)
-        for last, value in formats.keywords.iter(text):
-            if base + last >= at:
-                yield base + last + 1, value
+    """Each keyword with the offset of its end."""
+    for last, value in keywords_in(buffer.lower().decode("latin-1"), formats.keywords):
+        yield last + 1, value
 
 
 def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretFormats) -> Match | None:
