@@ -10,6 +10,8 @@ from typing import Final
 
 from pydantic import BaseModel, Field
 
+from headgate.kernel.process_stat import stat_field
+
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 _UNLIMITED_BYTES: Final = 1 << 60
 
@@ -47,10 +49,9 @@ def memory_answer() -> MemoryAnswer:
 
 
 def uptime_seconds() -> float:
-    """Since this process began (proc(5): field 22 of its ``stat``, in ticks since the machine started). What it has
-    imported may be older: a part is forked from a process that has loaded it."""
-    fields = Path("/proc/self/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
-    return time.clock_gettime(time.CLOCK_BOOTTIME) - int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    """Since this process began, which the kernel counts in ticks since the machine started. What it has imported may
+    be older: a part is forked from a process that has loaded it."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - stat_field(22) / os.sysconf("SC_CLK_TCK")
 
 
 def _figures(file: Path) -> dict[str, int]:

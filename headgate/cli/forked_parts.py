@@ -39,8 +39,8 @@ _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 def main() -> None:
     extend_import_path()
     gc.disable()  # headgate.kernel.loading: modules stay
-    # A signal to the whole group is for the parts, which finish what they do. Whoever ends us kills us. Blocked and not
-    # ignored: one that is meant for a part that is just being forked waits until it can take it.
+    # SIGTERM to the whole group stops the parts, which finish their work; it must not end this process first, and them
+    # with it. Blocked, not ignored: a part that is just being forked receives its signal when it can handle it.
     signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
         share_metrics(Path(sys.argv[1]))

@@ -155,7 +155,7 @@ class _Connection:
             self.kill()
             raise UnavailableError(f"the {part} was not forked within {_START_SECONDS:.0f} s") from None
         except asyncio.CancelledError:
-            started.add_done_callback(_kill)  # nobody else would stop it
+            started.add_done_callback(_kill)  # no one else stops it
             raise
 
     def kill(self) -> None:

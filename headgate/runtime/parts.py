@@ -15,7 +15,7 @@ from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.listening import listens_on
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.servers import Servers
-from headgate.runtime.supervisor import Part, wait_until
+from headgate.runtime.supervisor import Part, Ready, ready_at_once, wait_until
 
 _READY_SECONDS = 60.0
 _STOP_SECONDS = 15.0
@@ -31,8 +31,7 @@ def api_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> P
     async def ready(running: RunningProgram) -> None:
         await wait_until(answers, running, seconds=_READY_SECONDS)
 
-    program = _program("api", Login.API, settings, servers)
-    return Part(program, ready, died=partial(after_death, settings.data), start=fork_server.start)
+    return _kept(_program("api", Login.API, settings, servers), settings.data, fork_server, ready)
 
 
 def proxy_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
@@ -50,7 +49,7 @@ def kept_proxy(program: Program, port: int, data: DataDirectory, fork_server: Fo
     async def ready(running: RunningProgram) -> None:
         await wait_until(listens, running, seconds=_READY_SECONDS)
 
-    return Part(program, ready, died=partial(after_death, data), start=fork_server.start)
+    return _kept(program, data, fork_server, ready)
 
 
 def after_death(data: DataDirectory, pid: int, status: int) -> None:
@@ -63,8 +62,11 @@ def after_death(data: DataDirectory, pid: int, status: int) -> None:
 
 def worker_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
     """Nobody connects to it: what it does is done later in any case."""
-    program = _program("worker", Login.WORKER, settings, servers)
-    return Part(program, died=partial(after_death, settings.data), start=fork_server.start)
+    return _kept(_program("worker", Login.WORKER, settings, servers), settings.data, fork_server, ready_at_once)
+
+
+def _kept(program: Program, data: DataDirectory, fork_server: ForkServer, ready: Ready) -> Part:
+    return Part(program, ready, died=partial(after_death, data), start=fork_server.start)
 
 
 def _program(name: str, login: Login, settings: Settings, servers: Servers) -> Program:

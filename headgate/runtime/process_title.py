@@ -1,19 +1,19 @@
 """What ``ps`` and ``top`` show of a process that was forked and not started: its parent's command line otherwise."""
 
 import ctypes
-from pathlib import Path
 from typing import Final
+
+from headgate.kernel.process_stat import stat_field
 
 _PR_SET_NAME: Final = 15
 
 
 def show_as(title: str) -> None:
-    """Writes over our arguments in memory, as ``setproctitle`` does (proc(5): ``arg_start`` and ``arg_end`` are fields
-    48 and 49 of ``/proc/self/stat``). A title that does not fit is cut. Where the kernel does not tell the place,
+    """Writes over our arguments in memory, as ``setproctitle`` does (proc(5): ``arg_start``
+    and ``arg_end``). A title that does not fit is cut. Where the kernel does not tell the place,
     the title stays as it is."""
     ctypes.CDLL(None).prctl(_PR_SET_NAME, title.encode(), 0, 0, 0)
-    fields = Path("/proc/self/stat").read_text("ascii", errors="replace").rpartition(")")[2].split()
-    start, end = int(fields[45]), int(fields[46])
+    start, end = stat_field(48), stat_field(49)
     if 0 < start < end:
         shown = title.encode()[: end - start - 1]
         ctypes.memmove(start, shown.ljust(end - start, b"\0"), end - start)

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor
+from tests.integration.runtime.processes import eventually, lives
 
 _ROOT = Path(__file__).parents[3]
 _PROBE = "tests.integration.runtime.forked_probe"
@@ -70,24 +71,11 @@ def _is_in_memory(pid: int, text: str) -> bool:
     return False
 
 
-def _lives(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
-
-
-async def _eventually(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
 async def test_it_is_as_a_process_that_was_started_alone(server: ForkServer, part: Program, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     other = await server.start(replace(part, environment={"TOLD": str(tmp_path / "other")}))
     running = await server.start(part)
-    await _eventually((tmp_path / "told").exists)
+    await eventually((tmp_path / "told").exists)
     told = json.loads((tmp_path / "told").read_text())
 
     assert told["arguments"] == ["headgate", "worker"]
@@ -132,7 +120,7 @@ async def test_it_is_stopped_as_any_program(server: ForkServer, part: Program) -
     await running.stop()
 
     assert running.program is part
-    assert not _lives(running.pid)
+    assert not lives(running.pid)
 
 
 async def test_with_its_server_ends_what_it_forked_and_the_next_start_has_a_server(
@@ -143,7 +131,7 @@ async def test_with_its_server_ends_what_it_forked_and_the_next_start_has_a_serv
     os.kill(pid, signal.SIGKILL)
 
     assert await running.wait() == -signal.SIGKILL
-    await _eventually(lambda: not _lives(running.pid))
+    await eventually(lambda: not lives(running.pid))
     assert (await server.start(part)).is_running
 
 
@@ -152,7 +140,7 @@ async def test_a_supervisor_starts_again_what_ended_with_its_server(server: Fork
     await supervisor.start(Part(part, start=server.start))
     before = supervisor.pids
     os.kill(_server_pid(), signal.SIGKILL)
-    await _eventually(lambda: supervisor.pids not in ({}, before))
+    await eventually(lambda: supervisor.pids not in ({}, before))
     await supervisor.stop([])
 
 
@@ -231,7 +219,7 @@ async def test_what_nobody_waits_for_any_more_does_not_run(server: ForkServer, p
     running: RunningProgram = await server.start(part)
 
     forked = Path(f"/proc/{pid}/task/{pid}/children")
-    await _eventually(lambda: forked.read_text().split() == [str(running.pid)])
+    await eventually(lambda: forked.read_text().split() == [str(running.pid)])
 
 
 _INSTANCE = f"""
@@ -253,11 +241,11 @@ def test_nothing_outlives_an_instance_that_was_killed(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", _INSTANCE, str(tmp_path)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         pid = int(process.stdout.readline())
-        assert _lives(pid)
+        assert lives(pid)
         process.kill()
         process.wait()
     deadline = time.monotonic() + 5
-    while _lives(pid):
+    while lives(pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,25 +15,13 @@ import pytest
 from headgate.kernel.errors import UnavailableError
 from headgate.runtime.server_process import Program, RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor, together, wait_until
+from tests.integration.runtime.processes import eventually, lives
 
 SLEEP = ("/bin/sh", "-c", "exec sleep 100")
 
 
 def _program(name: str, *command: str, stop_seconds: float = 5.0, log: Path | None = None) -> Program:
     return Program(name, command or SLEEP, {"PATH": "/usr/bin:/bin"}, stop_seconds=stop_seconds, log=log)
-
-
-async def _eventually(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-def _lives(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
 
 
 async def test_what_is_killed_is_started_again_and_told() -> None:
@@ -45,7 +33,7 @@ async def test_what_is_killed_is_started_again_and_told() -> None:
     before = supervisor.pids
     assert {name: len(pids) for name, pids in before.items()} == {"one": 1, "two": 2}
     os.kill(before["two"][0], signal.SIGKILL)
-    await _eventually(lambda: bool(told))
+    await eventually(lambda: bool(told))
     assert supervisor.pids["one"] == before["one"]
     assert before["two"][1] in supervisor.pids["two"]
     assert before["two"][0] not in supervisor.pids["two"]
@@ -60,7 +48,7 @@ async def test_a_death_is_told_before_the_part_is_started_again() -> None:
     await supervisor.start(Part(_program("one"), died=lambda pid, status: deaths.append((pid, status))))
     (pid,) = supervisor.pids["one"]
     os.kill(pid, signal.SIGSEGV)
-    await _eventually(lambda: supervisor.pids.get("one", [pid]) != [pid])
+    await eventually(lambda: supervisor.pids.get("one", [pid]) != [pid])
     assert deaths == [(pid, -signal.SIGSEGV)]
     await supervisor.stop([])
 
@@ -74,7 +62,7 @@ async def test_what_is_prepared_before_a_start_is_prepared_before_every_start() 
     supervisor = Supervisor(jitter=lambda: 0.0)
     await supervisor.start(Part(_program("one"), before=before))
     os.kill(supervisor.pids["one"][0], signal.SIGKILL)
-    await _eventually(lambda: len(prepared) == 2)
+    await eventually(lambda: len(prepared) == 2)
     await supervisor.stop([])
 
 
@@ -98,7 +86,7 @@ async def test_a_disk_that_is_full_when_a_part_dies_keeps_it_away_only_as_long(w
     (pid,) = supervisor.pids["one"]
     failing += [where]
     os.kill(pid, signal.SIGKILL)
-    await _eventually(lambda: not failing and supervisor.pids.get("one", [pid]) != [pid])
+    await eventually(lambda: not failing and supervisor.pids.get("one", [pid]) != [pid])
     await supervisor.stop([])
 
 
@@ -167,7 +155,7 @@ async def test_groups_stop_one_after_the_other_and_the_stubborn_are_killed(tmp_p
     [pid] = supervisor.pids["stubborn"]
     await supervisor.stop([["first"], ["second"]])
     assert order.read_text().split() == ["first", "second"]
-    assert not _lives(pid)
+    assert not lives(pid)
 
 
 _SUPERVISOR = """
@@ -198,6 +186,6 @@ def test_nothing_outlives_a_supervisor_that_was_killed() -> None:
         process.kill()
         process.wait()
     deadline = time.monotonic() + 2
-    while any(_lives(pid) for pid in children):
+    while any(lives(pid) for pid in children):
         assert time.monotonic() < deadline, "a child outlived the supervisor"
         time.sleep(0.01)
