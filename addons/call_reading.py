@@ -5,7 +5,6 @@ before it is, and afterwards what came of it, beside the body itself (``proxy.bu
 thread, one at a time, in turns that are fair between organizations and agents.
 """
 
-import asyncio
 import re
 from collections.abc import Callable
 from typing import Final, Protocol
@@ -107,9 +106,9 @@ class CallReading:
             return self._read_inline(call)
         size = decoded_bytes_max(len(call.body), DECODED_BYTES_MAX) if is_coded(call) else len(call.body)
         try:
-            async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id):
+            async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
                 self._charge(size)
-                candidate = await asyncio.to_thread(self._read, call)
+                candidate = await turn.in_thread(self._read, call)
         finally:
             self._note()
         self._charge(weight_of(candidate))

@@ -40,9 +40,17 @@ _RATE_PER_SECOND: Final = 10
 _SETTLE_SECONDS: Final = 4.0
 _POLICIES: Final = {
     "Names": 'package names\n\nallow if endswith(input.http.host, ".fairness.test")\n',
+    "Sockets": 'package sockets\n\nallow if input.tool == "websocket"\n',
     "Hold": 'package hold\n\nrequire_approval if input.http.path == "/bytes/7"\n',
 }
 _ALLOW: Final = 'package bench\n\nallow if input.http.host == "127.0.0.1"\n'
+_INSPECTION: Final = {
+    "name": "Put",
+    "type": "content_safety",
+    "model": "secrets",
+    "on_match": "deny",
+    "scope": {"operations": ["put"]},
+}
 _ALLOWLIST: Final = {"destinations": [{"host": "127.0.0.1", "private": True}], "tools": []}
 
 
@@ -100,14 +108,14 @@ def row(name: str, victims: list[dict[str, Any]], memory: tuple[float, float, fl
     return text + (f"  {errors}" if errors else "")
 
 
-def start_upstream(stack: ExitStack, certificate: Path) -> int:
-    upstream = stack.enter_context(process([sys.executable, "-m", "benchmarks.load.upstream", str(certificate)]))
+def start_upstream(stack: ExitStack, certificate: Path, module: str = "upstream") -> int:
+    upstream = stack.enter_context(process([sys.executable, "-m", f"benchmarks.load.{module}", str(certificate)]))
     assert upstream.stdout is not None
     return int(upstream.stdout.readline())
 
 
-def run_attack(name: str, instance: Instance, keys: dict[str, str], ports: tuple[int, int], seconds: float) -> str:
-    """``ports``: of the victims' server, and of the attacker's."""
+def run_attack(name: str, instance: Instance, keys: dict[str, str], ports: tuple[int, int, int], seconds: float) -> str:
+    """``ports``: of the victims' server, of the attacker's, and of the attacker's for WebSockets."""
     log: Path = instance.runtime["log"]
     target = {
         "proxy_port": instance.proxy_port,
@@ -115,6 +123,7 @@ def run_attack(name: str, instance: Instance, keys: dict[str, str], ports: tuple
         "key": keys["attacker"],
         "ca_file": instance.runtime["ca_cert"],
         "upstream_port": ports[1],
+        "socket_port": ports[2],
     }
     before, log_before, peak = resident_mb(instance), log.stat().st_size, 0.0
     with ExitStack() as stack:
@@ -142,12 +151,14 @@ def main() -> None:
         root, certificate = write_service_certificate(folder, "127.0.0.1")
         # Each its own: a server that is busy with the attacker's downloads is not what is measured.
         victims_port, attackers_port = (start_upstream(stack, certificate) for _ in range(2))
+        ports = victims_port, attackers_port, start_upstream(stack, certificate, "socket_upstream")
         settings = {"HEADGATE_RATE_LIMITS": "on", "HEADGATE_PROXY_WORKERS": "2", "HEADGATE_LOG_LEVEL": "info"}
         instance = start_instance(stack, folder, root, log=folder / "log", descriptors=_DESCRIPTORS, **settings)
         instance.runtime["log"] = folder / "log"
         for name, policy in {**_POLICIES, **slow_policies_text()}.items():
             document = {"name": name, "rego_policy": policy, "priority": 0}
             instance.api.post("/admin/policies", json=document).raise_for_status()
+        instance.api.post("/admin/nlp-policies", json=_INSPECTION).raise_for_status()
         made = instance.api.post("/admin/agents", json={"name": "victim"}).raise_for_status().json()
         org_id, admin_key, other_key = asyncio.run(other_organization(instance.runtime["database_url"]))
         allow_in_other(instance, org_id, admin_key)
@@ -158,7 +169,7 @@ def main() -> None:
         print(f"{'attack':<33} {columns}  {columns}  errors  before peak after  log KB/min", flush=True)
         for name in ATTACKS:
             if options.only in name:
-                print(run_attack(name, instance, keys, (victims_port, attackers_port), options.seconds), flush=True)
+                print(run_attack(name, instance, keys, ports, options.seconds), flush=True)
 
 
 if __name__ == "__main__":

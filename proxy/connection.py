@@ -294,7 +294,13 @@ class GateConnection(server.LiveConnectionHandler):
             self.behind += 1
             self.caught_up.clear()
         try:
-            await request.coroutine
+            if self.turns.must_wait(self.state.share):
+                try:
+                    await self.turns.wait(self.state.share)
+                except BaseException:
+                    request.coroutine.close()
+                    raise
+            await Timed(request.coroutine, self.turns, self.state.share)
             await self.server_event(events.Wakeup(request))
         finally:
             if request.stops_reading:

@@ -11,7 +11,7 @@ Extends an internal class of mitmproxy; see ``proxy.layers``.
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from dataclasses import dataclass
 from traceback import format_exception
 from typing import Any, Final
@@ -40,6 +40,8 @@ _log = structlog.get_logger(__name__)
 
 DECIDED_AT_ONCE_MAX: Final = 32
 """Messages of one client that are decided or held; no more is read from it until one of them has gone."""
+EVENTS_AT_ONCE: Final = 16
+"""Messages, fragments and control frames of one side, before others have their turn."""
 _INFLATED_BYTES_MAX: Final = 4 << 20
 _REASON_BYTES_MAX: Final = 123  # RFC 6455, 5.5
 _TRY_AGAIN_LATER: Final = 1013
@@ -80,6 +82,9 @@ class GateWebsocket(WebsocketLayer):
         self._parts: dict[bool, list[bytes]] = {True: [], False: []}
         self._sizes = {True: 0, False: 0}
         self._queues: dict[bool, deque[_Waiting]] = {True: deque(), False: deque()}
+        self._reading: dict[bool, Iterator[Event]] = {}
+        self._put_off: dict[bool, commands.RequestWakeup] = {}
+        self._server_has_ended = False
         self._closing: tuple[CloseConnection, bool] | None = None
         self._is_over = False
 
@@ -109,15 +114,65 @@ class GateWebsocket(WebsocketLayer):
     _handle_event = start
 
     def relay_messages(self, event: events.Event) -> Commands[None]:
-        if isinstance(event, events.DataReceived | events.ConnectionClosed):
+        if isinstance(event, events.DataReceived):
             from_client = event.connection == self.context.client
-            source = self.client_ws if from_client else self.server_ws
-            source.receive_data(event.data if isinstance(event, events.DataReceived) else None)
-            for one in source.events():
-                yield from self._read(one, from_client=from_client)
-                if self._is_over:
-                    return
-        yield from self._forward()
+            (self.client_ws if from_client else self.server_ws).receive_data(event.data)
+            yield from self._read_some(from_client=from_client)
+        elif isinstance(event, events.ConnectionClosed):
+            yield from self._ended(from_client=event.connection == self.context.client)
+        elif isinstance(event, events.Wakeup):
+            for from_client in [side for side, request in self._put_off.items() if request is event.command]:
+                del self._put_off[from_client]
+                yield from self._read_some(from_client=from_client)
+        if not self._is_over:
+            yield from self._forward()
+        if not self._is_over:
+            yield from self._put_off_the_rest()
+
+    def _ended(self, *, from_client: bool) -> Commands[None]:
+        """What a client sent before it left is dropped: nobody waits for it. What a server sent still arrives."""
+        if from_client:
+            self.client_ws.receive_data(None)
+            self._reading.pop(True, None)
+        else:
+            self._server_has_ended = True
+        yield from self._read_some(from_client=from_client)
+
+    def _read_some(self, *, from_client: bool) -> Commands[None]:
+        """A few frames: thousands of messages of a few bytes may have come at once."""
+        if from_client in self._put_off:
+            return
+        source = self.client_ws if from_client else self.server_ws
+        reading = self._reading.get(from_client) or source.events()
+        self._reading[from_client] = reading
+        for _ in range(EVENTS_AT_ONCE):
+            if from_client and self._is_full:
+                return
+            event = next(reading, None)
+            if event is None and not from_client and self._server_has_ended:
+                self._server_has_ended = False
+                source.receive_data(None)
+                self._reading[from_client] = reading = source.events()
+                event = next(reading)
+            if event is None:
+                del self._reading[from_client]
+                return
+            yield from self._read(event, from_client=from_client)
+            if self._is_over:
+                return
+
+    def _put_off_the_rest(self) -> Commands[None]:
+        for from_client in self._reading:
+            if from_client in self._put_off or (from_client and self._is_full):
+                continue
+            if not from_client:
+                self._stop_reading()
+            self._put_off[from_client] = commands.RequestWakeup(0)
+            yield self._put_off[from_client]
+
+    @property
+    def _is_full(self) -> bool:
+        return len(self._queues[True]) >= DECIDED_AT_ONCE_MAX
 
     def done(self, event: events.Event) -> Commands[None]:
         yield from ()
@@ -160,7 +215,7 @@ class GateWebsocket(WebsocketLayer):
         waiting.content = self._messages.received(waiting.content)
         queue.append(waiting)
         if self._messages.inspects:
-            client_state(self.context.client).inspecting[flow_state(self.flow)] = self.context.server
+            self._stop_reading()
             yield Awaited(self._kept(waiting, self._inspect(waiting)))
         else:
             waiting.is_done = True
@@ -204,7 +259,7 @@ class GateWebsocket(WebsocketLayer):
                 if waiting.admitted is not None:
                     self._messages.sent(waiting.admitted, len(waiting.content))
                     self._budget.release(client_state(self.context.client), len(waiting.content))
-        if not self._queues[False]:
+        if not self._queues[False] and False not in self._reading:
             self._read_on()
         if self._closing is not None and not self._is_over:
             event, from_client = self._closing
@@ -250,6 +305,10 @@ class GateWebsocket(WebsocketLayer):
             admitted, waiting.admitted = waiting.admitted, None
             if admitted is not None:
                 self._messages.not_sent(admitted)
+
+    def _stop_reading(self) -> None:
+        """From the server."""
+        client_state(self.context.client).inspecting[flow_state(self.flow)] = self.context.server
 
     def _read_on(self) -> None:
         """From the server."""

@@ -6,7 +6,7 @@ To add one: write ``async def name(target: Target) -> None`` that ends when ``ta
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from benchmarks.attacks import bodies, connections, http1, http2, policies
+from benchmarks.attacks import bodies, connections, http1, http2, messages, policies
 from benchmarks.attacks.target import Target
 
 type Attack = Callable[[Target], Awaitable[None]]
@@ -50,6 +50,10 @@ _ALL: Final[tuple[Attack, ...]] = (
     bodies.held_gzip_bodies_of_small_values,
     bodies.gzip_bodies_of_small_values,
     bodies.held_json_bodies,
+    messages.small_messages_of_websockets,
+    messages.deflated_messages_of_websockets,
+    messages.messages_of_grpc,
+    messages.inspected_bodies,
     policies.slow_policies,
     policies.slow_policies_within_their_budget,
 )

@@ -26,6 +26,8 @@ class Target:
     """Of an agent; attacks without a key leave it alone."""
     ca_file: str
     upstream_port: int
+    socket_port: int
+    """Of a server of WebSockets."""
     until: float
 
     @property

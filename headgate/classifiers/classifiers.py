@@ -43,9 +43,9 @@ class Classifiers:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._looking: dict[str, asyncio.Task[object]] = {}
         self._tasks = TaskSet(lambda name, error: None)  # the error reaches the waiting callers
-        self._turns = FairTurns(CLASSIFICATIONS_AT_ONCE, "local classifiers")
-        self._runs: set[Run] = set()
         self._classifying = ThreadPoolExecutor(CLASSIFICATIONS_AT_ONCE, "classify")
+        self._turns = FairTurns(CLASSIFICATIONS_AT_ONCE, "local classifiers", threads=self._classifying)
+        self._runs: set[Run] = set()
         self._reading = ThreadPoolExecutor(1, "load-classifier")
 
     async def classify(self, org_id: str, policy_id: str, name: str, texts: Sequence[str]) -> Classification:
@@ -92,11 +92,11 @@ class Classifiers:
         self, org_id: str, policy_id: str, session: ClassifierSession, texts: Sequence[str], run: Run
     ) -> Classification | None:
         """None where the run was given up."""
-        async with self._turns.turn(org_id, policy_id):
+        async with self._turns.turn(org_id, policy_id) as turn:
             run.has_begun = True
             self._runs.add(run)
             try:
-                return await asyncio.get_running_loop().run_in_executor(self._classifying, session.classify, texts, run)
+                return await turn.in_thread(session.classify, texts, run)
             except Cancelled:
                 return None
             finally:

@@ -14,8 +14,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Final
 
 from headgate.cli.main import main as run_command
@@ -29,10 +29,11 @@ from headgate.runtime.process_title import show_as
 
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     "worker": ("headgate.cli.parts", "headgate.cli.evidence_settings", "headgate.worker.main"),
-    "proxy": ("headgate.cli.parts", "proxy.server"),
+    "proxy": ("headgate.cli.parts", "proxy.server", "headgate.detectors.prepare:prepare"),
     "api": ("headgate.cli.parts", "fastapi", "admin_api.dependencies", "admin_api.server"),
 }
-"""What a part imports when it starts, in pieces of a second or two."""
+"""What a part imports, or calls, when it starts, in pieces of a second or two. The lists and patterns of detectors are
+among it: otherwise each process makes its own, of some 50 MB."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -85,14 +86,14 @@ class _Server:
             if self._to_load:
                 module = self._to_load.popleft()
                 with suppress(Exception):  # said when a part that needs it is started
-                    import_module(module)
+                    _load(module)
 
     def _start(self, part: str, environment: int) -> bool:
         """Whether this is the forked process. What cannot be started is reported, and ends no other part."""
         pid = None
         try:
             for module in MODULES[part]:
-                import_module(module)
+                _load(module)
             gc.freeze()  # a collection would write to every page that is shared
             set_up = child_setup(signal.SIGKILL, None)
             pid = os.fork()
@@ -139,6 +140,13 @@ class _Server:
     def _send(self, message: Mapping[str, object], files: Sequence[int] = ()) -> None:
         with suppress(OSError):  # the other side is gone, which is seen next
             socket.send_fds(self._channel, [json.dumps(message).encode()], files)
+
+
+def _load(name: str) -> None:
+    """Of a module; or of a function that makes what is made once, ``module:function``."""
+    found = resolve_name(name)
+    if callable(found):
+        found()
 
 
 if __name__ == "__main__":

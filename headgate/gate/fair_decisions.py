@@ -6,7 +6,6 @@ releases the interpreter's lock. The second thread rests as long as it works, so
 processor at most.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from time import perf_counter
@@ -37,7 +36,9 @@ class FairDecisions:
     def __init__(self, marker: Marker | None = None) -> None:
         self._marker = marker
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="slow policies")
-        self._turns = FairTurns(1, "a decision, because the policies about them are slow", rests=True)
+        self._turns = FairTurns(
+            1, "a decision, because the policies about them are slow", rests=True, threads=self._thread
+        )
         self._slowness = Slowness()
         self._used_until: dict[str, float] = {}
         self._last_org_id = ""
@@ -74,9 +75,8 @@ class FairDecisions:
 
     async def in_turn(self, state: OrganizationState, candidate: BoundCandidate) -> Decision:
         """Raises UnavailableError where too many of the same wait."""
-        async with self._turns.turn(state.org_id, candidate.agent_id):
-            loop = asyncio.get_running_loop()
-            decision, took = await loop.run_in_executor(self._thread, self._timed, state, candidate)
+        async with self._turns.turn(state.org_id, candidate.agent_id) as turn:
+            decision, took = await turn.in_thread(self._timed, state, candidate)
         self._slowness.note(candidate.agent_id, took)
         return decision
 
@@ -86,10 +86,10 @@ class FairDecisions:
         """What each of ``steps`` answers, asked in the second thread, in turns of a few milliseconds: a list of
         questions delays nobody longer than one does. Raises UnavailableError where too many of the same wait."""
         answers: list[Answer] = []
-        loop, is_over = asyncio.get_running_loop(), False
+        is_over = False
         while not is_over:
-            async with self._turns.turn(org_id, agent_id):
-                answered, is_over = await loop.run_in_executor(self._thread, self._some, steps)
+            async with self._turns.turn(org_id, agent_id) as turn:
+                answered, is_over = await turn.in_thread(self._some, steps)
             answers += answered
         return answers
 

@@ -1,6 +1,5 @@
 """Refuses a call that holds a canary token of its organization. No exemption, approval or policy overrides it."""
 
-import asyncio
 from dataclasses import replace
 from typing import Final
 
@@ -24,8 +23,8 @@ async def without_canaries(
     """``decision``, or a denial that names the canaries: also of what is denied anyway, as they say that a place was
     read that nobody reads. Raises UnavailableError where too many wait for a turn."""
     try:
-        async with turns.turn(state.org_id, candidate.agent_id):
-            found = await asyncio.to_thread(_found, state, candidate)
+        async with turns.turn(state.org_id, candidate.agent_id) as turn:
+            found = await turn.in_thread(_found, state, candidate)
     except TooManyPlacesError:
         return _denied(decision, _TOO_MANY, [])
     return _denied(decision, REASON, found) if found else decision
@@ -33,8 +32,8 @@ async def without_canaries(
 
 async def masked_candidate(state: OrganizationState, candidate: BoundCandidate, turns: FairTurns) -> BoundCandidate:
     """``candidate`` as it is recorded where it held canaries: without their values. Raises UnavailableError."""
-    async with turns.turn(state.org_id, candidate.agent_id):
-        request = await asyncio.to_thread(mask_canaries, state.canaries, candidate.request)
+    async with turns.turn(state.org_id, candidate.agent_id) as turn:
+        request = await turn.in_thread(mask_canaries, state.canaries, candidate.request)
     return BoundCandidate(replace(candidate, request=request))
 
 

@@ -4,7 +4,6 @@ An action with a call is kept and queued in the transaction that allows it, and 
 whose tool has no executor stays allowed or approved, and the agent carries it out.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -99,8 +98,8 @@ class SubmitAction:
         turns. Raises UnavailableError, and what ``make`` raises."""
         if size <= INLINE_ACTION_BYTES_MAX:
             return make(*given, **named)
-        async with self._readings.turn(identity.org_id, identity.agent_id or ""):
-            return await asyncio.to_thread(make, *given, **named)
+        async with self._readings.turn(identity.org_id, identity.agent_id or "") as turn:
+            return await turn.in_thread(make, *given, **named)
 
     async def submit(
         self, key: Secret, identity: KeyIdentity, draft: ActionDraft, submission: Submission

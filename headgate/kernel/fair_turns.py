@@ -6,11 +6,14 @@ place was taken, so that one slow call weighs as much as many fast ones, and an 
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter
-from typing import Final
+from typing import Any, Final
 
 from headgate.kernel.errors import UnavailableError
 
@@ -45,9 +48,28 @@ class _Organization:
     waiting: int = 0
 
 
+class Turn:
+    """Of one caller, that may have a thread."""
+
+    def __init__(self, threads: Executor | None) -> None:
+        self._threads = threads
+        self.thread: asyncio.Future[Any] | None = None
+
+    async def in_thread[**Given, Made](
+        self, work: Callable[Given, Made], *given: Given.args, **named: Given.kwargs
+    ) -> Made:
+        """What ``work`` makes of its arguments. A thread cannot be cancelled: where the caller gives up, the turn lasts
+        until the thread ends. Otherwise whoever sends calls and leaves has as many threads at work as there are."""
+        begin = partial(copy_context().run, work, *given, **named)
+        thread = asyncio.get_running_loop().run_in_executor(self._threads, begin)
+        self.thread = thread
+        return await asyncio.shield(thread)
+
+
 class FairTurns:
     """``places`` at once. ``what`` is said to a call that gets none: what is being waited for. ``rests``: a place stays
-    empty after a turn for as long as the turn took, so that the event loop has the interpreter for as long."""
+    empty after a turn for as long as the turn took, so that the event loop has the interpreter for as long.
+    ``threads``: None for those of the event loop."""
 
     def __init__(
         self,
@@ -55,10 +77,12 @@ class FairTurns:
         what: str,
         *,
         rests: bool = False,
+        threads: Executor | None = None,
         wait_seconds: float = WAIT_SECONDS_MAX,
         waiting_of_organization_max: int = WAITING_OF_ORGANIZATION_MAX,
     ) -> None:
         self._rests = rests
+        self._threads = threads
         self._free = places
         self._what = what
         self._wait_seconds = wait_seconds
@@ -72,22 +96,29 @@ class FairTurns:
         return sum(one.waiting for one in self._waiting.values())
 
     @asynccontextmanager
-    async def turn(self, org_id: str, agent_id: str) -> AsyncIterator[None]:
-        """A place, for as long as the block runs. Raises UnavailableError where too many wait, or for too long."""
+    async def turn(self, org_id: str, agent_id: str) -> AsyncIterator[Turn]:
+        """A place, for as long as the block or its thread runs. Raises UnavailableError where too many wait, or for
+        too long."""
         if self._free:
             self._free -= 1
         else:
             await self._wait(org_id, agent_id)
-        began = perf_counter()
+        turn, began = Turn(self._threads), perf_counter()
         try:
-            yield
+            yield turn
         finally:
-            took = perf_counter() - began
-            self._charge(org_id, agent_id, took)
-            if self._rests:
-                asyncio.get_running_loop().call_later(took, self._hand_over)
+            if turn.thread is None or turn.thread.done():
+                self._give_back(org_id, agent_id, began)
             else:
-                self._hand_over()
+                turn.thread.add_done_callback(lambda _: self._give_back(org_id, agent_id, began))
+
+    def _give_back(self, org_id: str, agent_id: str, began: float) -> None:
+        took = perf_counter() - began
+        self._charge(org_id, agent_id, took)
+        if self._rests:
+            asyncio.get_running_loop().call_later(took, self._hand_over)
+        else:
+            self._hand_over()
 
     async def _wait(self, org_id: str, agent_id: str) -> None:
         organization = self._waiting.get(org_id) or _Organization()

@@ -126,8 +126,8 @@ class Evaluator:
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
     async def _detect(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
-        async with self._turns.turn(policy.org_id, policy.policy_id):
-            found = await asyncio.to_thread(
+        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
+            found = await turn.in_thread(
                 assess,
                 EmbeddedModel(policy.model),
                 content.for_detectors(policy.draft.scope.except_headers),
@@ -141,9 +141,9 @@ class Evaluator:
 
     async def _classify(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
         """As a detector: nothing leaves the process, so that nothing is masked."""
-        async with self._turns.turn(policy.org_id, policy.policy_id):
+        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
             value = content.for_detectors(policy.draft.scope.except_headers)
-            read = await asyncio.to_thread(read_texts, value, content.attachments)
+            read = await turn.in_thread(read_texts, value, content.attachments)
         said = await self.classifiers.classify(policy.org_id, policy.policy_id, policy.model, read.texts)
         return _with_unscannable(policy, content, classified(policy, said, read.inspection))
 
@@ -163,8 +163,8 @@ class Evaluator:
         provider = providers.get(draft.provider)
         if provider is None:
             raise JudgeError(Failure.NOT_CONFIGURED, f"the provider {draft.provider} is not configured")
-        async with self._turns.turn(policy.org_id, policy.policy_id):
-            masked, gaps = await asyncio.to_thread(mask_secrets, content.value)
+        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
+            masked, gaps = await turn.in_thread(mask_secrets, content.value)
         if gaps:
             raise JudgeError(Failure.NOT_INSPECTED, "the secret scan was incomplete")
         question = Question(

@@ -1,14 +1,15 @@
 //! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check,
 //! the index of where values were first seen.
 
+mod allocator;
 pub mod contain;
 mod errors;
 pub mod go_format;
 pub mod go_regex;
 pub mod json;
 mod json_functions;
-pub mod record;
 pub mod provenance;
+pub mod record;
 pub mod rego;
 pub mod stack;
 
@@ -20,6 +21,7 @@ const PATTERNS_KEPT: cache::Config = cache::Config { regex: 0, glob: 512 };
 
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    allocator::give_back_at_once();
     contain::silence_panics();
     cache::configure(PATTERNS_KEPT);
     module.add_function(wrap_pyfunction!(json_functions::parse_json, module)?)?;

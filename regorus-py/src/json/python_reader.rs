@@ -5,6 +5,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString};
 
 use super::place::Refusal;
 use super::scanner::{self, Builder, NumberToken};
+use super::turns::Turns;
 
 /// Python's own limit for turning text into an int (`sys.int_info.default_max_str_digits`).
 pub const INTEGER_DIGITS_MAX: usize = 4_300;
@@ -27,11 +28,12 @@ impl From<PyErr> for ReadError {
 }
 
 pub fn read<'py>(py: Python<'py>, text: &[u8]) -> Result<Bound<'py, PyAny>, ReadError> {
-    scanner::read(text, &mut PythonBuilder { py })
+    scanner::read(text, &mut PythonBuilder { py, turns: Turns::default() })
 }
 
 struct PythonBuilder<'py> {
     py: Python<'py>,
+    turns: Turns,
 }
 
 impl<'py> Builder for PythonBuilder<'py> {
@@ -48,6 +50,7 @@ impl<'py> Builder for PythonBuilder<'py> {
     }
 
     fn number(&mut self, token: NumberToken<'_>, offset: usize) -> Result<Self::Value, ReadError> {
+        self.turns.count(self.py);
         if token.is_integer {
             return self.integer(token, offset);
         }
@@ -58,14 +61,17 @@ impl<'py> Builder for PythonBuilder<'py> {
     }
 
     fn string(&mut self, value: &str) -> Self::Value {
+        self.turns.count(self.py);
         PyString::new(self.py, value).into_any()
     }
 
     fn array(&mut self, items: Vec<Self::Value>) -> Result<Self::Value, ReadError> {
+        self.turns.count(self.py);
         Ok(PyList::new(self.py, items)?.into_any())
     }
 
     fn start_object(&mut self) -> Self::Object {
+        self.turns.count(self.py);
         PyDict::new(self.py)
     }
 

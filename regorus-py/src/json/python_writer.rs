@@ -5,6 +5,7 @@ use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
 use super::scanner::NESTING_MAX;
 use super::text::{compare_keys, write_double, write_string};
+use super::turns::Turns;
 
 /// Why a value has no canonical form, and where in it.
 pub struct Unwritable {
@@ -47,33 +48,86 @@ fn is_plain(key: &str) -> bool {
 }
 
 pub fn write(value: &Bound<'_, PyAny>) -> Result<Vec<u8>, Unwritable> {
-    let mut out = Vec::with_capacity(1024);
-    write_value(&mut out, value, 0)?;
-    Ok(out)
+    let mut writer = Writer { out: Vec::with_capacity(1024), turns: Turns::default() };
+    writer.value(value, 0)?;
+    Ok(writer.out)
 }
 
-fn write_value(out: &mut Vec<u8>, value: &Bound<'_, PyAny>, depth: usize) -> Result<(), Unwritable> {
-    if let Ok(string) = value.cast::<PyString>() {
-        write_string(out, utf8(string)?);
-    } else if let Ok(dict) = value.cast::<PyDict>() {
-        write_dict(out, dict, deeper(depth)?)?;
-    } else if let Ok(list) = value.cast::<PyList>() {
-        write_items(out, list.iter(), deeper(depth)?)?;
-    } else if value.is_none() {
-        out.extend_from_slice(b"null");
-    } else if let Ok(boolean) = value.cast::<PyBool>() {
-        // Before int: a bool is one.
-        out.extend_from_slice(if boolean.is_true() { b"true" } else { b"false" });
-    } else if let Ok(integer) = value.cast::<PyInt>() {
-        write_integer(out, integer)?;
-    } else if let Ok(float) = value.cast::<PyFloat>() {
-        write_float(out, float.value())?;
-    } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        write_items(out, tuple.iter(), deeper(depth)?)?;
-    } else {
-        return Err(Unwritable::new(format!("{} is no JSON type", type_name(value))));
+struct Writer {
+    out: Vec<u8>,
+    turns: Turns,
+}
+
+impl Writer {
+    fn value(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> Result<(), Unwritable> {
+        self.turns.count(value.py());
+        if let Ok(string) = value.cast::<PyString>() {
+            write_string(&mut self.out, utf8(string)?);
+        } else if let Ok(dict) = value.cast::<PyDict>() {
+            self.dict(dict, deeper(depth)?)?;
+        } else if let Ok(list) = value.cast::<PyList>() {
+            self.items(list.iter(), deeper(depth)?)?;
+        } else if value.is_none() {
+            self.out.extend_from_slice(b"null");
+        } else if let Ok(boolean) = value.cast::<PyBool>() {
+            // Before int: a bool is one.
+            self.out.extend_from_slice(if boolean.is_true() { b"true" } else { b"false" });
+        } else if let Ok(integer) = value.cast::<PyInt>() {
+            write_integer(&mut self.out, integer)?;
+        } else if let Ok(float) = value.cast::<PyFloat>() {
+            write_float(&mut self.out, float.value())?;
+        } else if let Ok(tuple) = value.cast::<PyTuple>() {
+            self.items(tuple.iter(), deeper(depth)?)?;
+        } else {
+            return Err(Unwritable::new(format!("{} is no JSON type", type_name(value))));
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn items<'py>(&mut self, items: impl Iterator<Item = Bound<'py, PyAny>>, depth: usize) -> Result<(), Unwritable> {
+        self.out.push(b'[');
+        for (index, item) in items.enumerate() {
+            if index > 0 {
+                self.out.push(b',');
+            }
+            self.value(&item, depth).map_err(|error| error.inside(Step::Item(index)))?;
+        }
+        self.out.push(b']');
+        Ok(())
+    }
+
+    fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> Result<(), Unwritable> {
+        let mut members = Vec::with_capacity(dict.len());
+        for (key, value) in dict.iter() {
+            let Ok(key) = key.cast_into::<PyString>() else {
+                return Err(Unwritable::new("a key that is no string"));
+            };
+            members.push((key, value));
+        }
+        let mut sorted = Vec::with_capacity(members.len());
+        for (key, value) in &members {
+            let key = key.to_str().map_err(|_| Unwritable::new("a key with a lone surrogate"))?;
+            sorted.push((key, value));
+        }
+        sorted.sort_unstable_by(|(one, _), (other, _)| compare_keys(one, other));
+        self.out.push(b'{');
+        let mut previous = None;
+        for (key, value) in sorted {
+            if previous.is_some() {
+                self.out.push(b',');
+            }
+            if previous == Some(key) {
+                // Possible with subclasses of str that compare as they like.
+                return Err(Unwritable::new(format!("two keys {key:?}")));
+            }
+            previous = Some(key);
+            write_string(&mut self.out, key);
+            self.out.push(b':');
+            self.value(value, depth).map_err(|error| error.inside(Step::Member(key.to_owned())))?;
+        }
+        self.out.push(b'}');
+        Ok(())
+    }
 }
 
 fn type_name(value: &Bound<'_, PyAny>) -> String {
@@ -90,55 +144,6 @@ fn deeper(depth: usize) -> Result<usize, Unwritable> {
 
 fn utf8<'a>(string: &'a Bound<'_, PyString>) -> Result<&'a str, Unwritable> {
     string.to_str().map_err(|_| Unwritable::new("a string with a lone surrogate"))
-}
-
-fn write_items<'py>(
-    out: &mut Vec<u8>,
-    items: impl Iterator<Item = Bound<'py, PyAny>>,
-    depth: usize,
-) -> Result<(), Unwritable> {
-    out.push(b'[');
-    for (index, item) in items.enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write_value(out, &item, depth).map_err(|error| error.inside(Step::Item(index)))?;
-    }
-    out.push(b']');
-    Ok(())
-}
-
-fn write_dict(out: &mut Vec<u8>, dict: &Bound<'_, PyDict>, depth: usize) -> Result<(), Unwritable> {
-    let mut members = Vec::with_capacity(dict.len());
-    for (key, value) in dict.iter() {
-        let Ok(key) = key.cast_into::<PyString>() else {
-            return Err(Unwritable::new("a key that is no string"));
-        };
-        members.push((key, value));
-    }
-    let mut sorted = Vec::with_capacity(members.len());
-    for (key, value) in &members {
-        let key = key.to_str().map_err(|_| Unwritable::new("a key with a lone surrogate"))?;
-        sorted.push((key, value));
-    }
-    sorted.sort_unstable_by(|(one, _), (other, _)| compare_keys(one, other));
-    out.push(b'{');
-    let mut previous = None;
-    for (key, value) in sorted {
-        if previous.is_some() {
-            out.push(b',');
-        }
-        if previous == Some(key) {
-            // Possible with subclasses of str that compare as they like.
-            return Err(Unwritable::new(format!("two keys {key:?}")));
-        }
-        previous = Some(key);
-        write_string(out, key);
-        out.push(b':');
-        write_value(out, value, depth).map_err(|error| error.inside(Step::Member(key.to_owned())))?;
-    }
-    out.push(b'}');
-    Ok(())
 }
 
 fn write_integer(out: &mut Vec<u8>, integer: &Bound<'_, PyInt>) -> Result<(), Unwritable> {

@@ -34,7 +34,10 @@ impl ProvenanceIndex {
             return Err(PyValueError::new_err("an index holds at least one value"));
         }
         let memory = Memory::new(values_max, subject_values_max);
-        Ok(Self { hasher: SipHasher24::new_with_key(&key), state: Mutex::new(State { memory, tokens: Tokens::default() }) })
+        Ok(Self {
+            hasher: SipHasher24::new_with_key(&key),
+            state: Mutex::new(State { memory, tokens: Tokens::default() }),
+        })
     }
 
     fn __len__(&self) -> usize {

@@ -215,7 +215,8 @@ pub fn is_delimiter(byte: u8) -> bool {
 }
 
 fn trimmed(run: &[u8]) -> &[u8] {
-    let is_edge = |byte: &u8| matches!(byte, b'.' | b':' | b'!' | b'?' | b'-' | b'/' | b'\\' | b'=' | b'&' | b'#' | b'~');
+    let is_edge =
+        |byte: &u8| matches!(byte, b'.' | b':' | b'!' | b'?' | b'-' | b'/' | b'\\' | b'=' | b'&' | b'#' | b'~');
     let from = run.iter().position(|byte| !is_edge(byte)).unwrap_or(run.len());
     let to = run.iter().rposition(|byte| !is_edge(byte)).map_or(from, |at| at + 1);
     run.get(from..to).unwrap_or_default()
@@ -237,7 +238,8 @@ fn is_host(run: &[u8]) -> bool {
     let mut labels = 0;
     let mut last: &[u8] = &[];
     for label in run.split(|byte| *byte == b'.') {
-        if label.is_empty() || !label.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || *byte >= 0x80)
+        if label.is_empty()
+            || !label.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || *byte >= 0x80)
         {
             return false;
         }

@@ -11,6 +11,7 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Message, TextMe
 
 from addons.verdict import flow_state
 from headgate.kernel.errors import RateLimitedError, UnavailableError
+from proxy.websocket import DECIDED_AT_ONCE_MAX
 
 PATH = "/socket"
 HANDSHAKE = (
@@ -219,3 +220,32 @@ async def test_a_message_that_inflates_without_end(opened) -> None:
     assert len(data) < 1 << 16
     socket.writer.write(b"\xc2\xfe" + len(data).to_bytes(2, "big") + bytes(4) + data)
     assert _code(await socket.events()) == 1009
+
+
+async def test_of_many_messages_at_once_a_few_are_decided(opened) -> None:
+    """The rest waits unread, and all arrive in order."""
+    started: list[bytes] = []
+    goes_on = asyncio.Event()
+
+    class Counts(Messages):
+        async def decide(self, content: bytes, *, is_text: bool) -> Any:
+            started.append(content)
+            await goes_on.wait()
+            return content
+
+    sent = [f"{number}".encode() for number in range(2000)]
+    socket = await opened(Counts())
+    socket.send(*map(BytesMessage, sent), CloseConnection(1000))
+    await asyncio.sleep(0.5)
+    assert len(started) == DECIDED_AT_ONCE_MAX
+    goes_on.set()
+    await socket.events()
+    assert [bytes(event.data) for event in socket.arrived() if isinstance(event, Message)] == sent
+
+
+async def test_many_messages_of_a_server_that_has_left_arrive(opened) -> None:
+    server = Connection(ConnectionType.SERVER)
+    sent = [f"{number}".encode() for number in range(2000)]
+    sent.append(b"the upstream closes after\n\n\n")
+    socket = await opened(Messages(), b"".join(server.send(BytesMessage(one)) for one in sent))
+    assert [bytes(event.data) for event in await socket.events() if isinstance(event, Message)] == sent

@@ -1,6 +1,7 @@
 """Whose turn it is: organizations first, agents within them, by the time that each was served."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -124,3 +125,30 @@ async def test_a_place_that_is_handed_to_whoever_has_just_given_up_goes_on(work:
     async with asyncio.timeout(5), work.turns.turn("p", "d"):
         pass
     assert work.order == ["pc"]
+
+
+async def test_whoever_gives_up_keeps_the_place_until_the_thread_has_ended(work: Work) -> None:
+    """Otherwise callers that time out have as many threads at work as the process allows."""
+    began, may_end = threading.Event(), threading.Event()
+
+    def long_work() -> None:
+        began.set()
+        may_end.wait(30)
+
+    async def impatient() -> None:
+        async with work.turns.turn("o", "a") as turn:
+            await turn.in_thread(long_work)
+
+    caller = asyncio.ensure_future(impatient())
+    await asyncio.to_thread(began.wait, 30)
+    work.now += 7
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    waits, other = asyncio.ensure_future(work.take("o", "a")), asyncio.ensure_future(work.take("p", "b"))
+    await asyncio.sleep(0.05)
+    assert (work.order, work.turns.waiting) == ([], 2)
+    may_end.set()
+    async with asyncio.timeout(30):
+        await asyncio.gather(waits, other)
+    assert work.order == ["pb", "oa"]  # what the thread took is charged
