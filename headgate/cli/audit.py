@@ -14,6 +14,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_events import export_events, list_events, show_event
 from headgate.cli.audit_keys import key
 from headgate.cli.audit_verdict import NotLookedAtError, show_verification
+from headgate.cli.audit_verification import verify_by_api
 from headgate.cli.client_option import client_option
 from headgate.cli.named_id import ACTION, id_of
 from headgate.cli.progress import progress_bar
@@ -106,8 +107,7 @@ def verify(
         else:
             dates = (("start_date", start_date), ("end_date", end_date))
             body = {name: value for name, value in dates if value is not None} | {"checkpoints": texts}
-            client = ApiClient(find_target(runtime_file))
-            answer = client.send_long(operations.verify_audit, cast("VerifyRequest", body))
+            answer = verify_by_api(ApiClient(find_target(runtime_file)), cast("VerifyRequest", body))
     except HeadgateError as error:
         raise NotLookedAtError(error.message) from error
     show_verification(answer, as_json)

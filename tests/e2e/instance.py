@@ -2,11 +2,12 @@
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -109,6 +110,21 @@ class Instance:
         return subprocess.run(
             command, env=self._environment, cwd=self.folder, capture_output=True, text=True, check=False, timeout=100
         )
+
+    def on_a_terminal(self, group: str, name: str, *words: str) -> tuple[int, str]:
+        """``headgate GROUP NAME …`` with a terminal as its standard error: the exit status, and what it shows."""
+        command = [sys.executable, "-m", "headgate.cli.main", group, name, "--runtime-file", str(self.runtime_file)]
+        screen, terminal = pty.openpty()
+        with os.fdopen(screen, "rb", buffering=0) as shown:
+            process = subprocess.Popen(
+                [*command, *words], env=self._environment, cwd=self.folder, stdout=subprocess.DEVNULL, stderr=terminal
+            )
+            os.close(terminal)
+            written = b""
+            with suppress(OSError):  # Linux says EIO when the other end is closed
+                while piece := shown.read(4096):
+                    written += piece
+            return process.wait(100), written.decode()
 
     def try_subcommand(self, group: str, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
         """``headgate GROUP NAME …``."""

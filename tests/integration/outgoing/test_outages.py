@@ -14,7 +14,8 @@ from admin_api.jwks import RemoteKeys
 from admin_api.provider_metadata import DiscoveredMetadata, Documents
 from headgate.evidence import remote_signer, senders
 from headgate.evidence.checkpoint import Checkpoint
-from headgate.evidence.export_targets import HttpTarget
+from headgate.evidence.export_targets import BucketTarget, HttpTarget, Target
+from headgate.integrations.platform_api import PlatformApi
 from headgate.judges.breaker import OPEN_SECONDS
 from headgate.judges.judge import Judges
 from headgate.judges.model import Failure, JudgeError, Provider, ProviderKind, Question
@@ -139,13 +140,24 @@ async def _factors(port: int, seconds: float) -> AsyncIterator[Call]:
 
 
 @asynccontextmanager
-async def _export(port: int, seconds: float) -> AsyncIterator[Call]:
-    """Checkpoints to HTTP receivers, buckets, witnesses and time-stamp authorities."""
-    item = senders.Outgoing("org_a", Checkpoint("headgate/org_a", 1, bytes(32)), "note")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(senders, "EXPORT_SECONDS", seconds)
-        async with senders.open_export_client() as client:
-            yield lambda _: senders.send(client, HttpTarget(f"http://127.0.0.1:{port}/", "t"), item)
+async def _platform(port: int, seconds: float) -> AsyncIterator[Call]:
+    """An integration's platform, and the keys of its workflows' tokens."""
+    client = OutgoingClient(trusted_roots(None), SystemResolver())
+    api = PlatformApi(client, f"http://127.0.0.1:{port}", (), _LOOPBACK, deadline_seconds=seconds)
+    yield lambda _: api.call("GET", "/.well-known/openid-configuration")
+
+
+def _export(target_of: Callable[[str], Target]) -> Client:
+    @asynccontextmanager
+    async def opened(port: int, seconds: float) -> AsyncIterator[Call]:
+        item = senders.Outgoing("org_a", Checkpoint("headgate/org_a", 1, bytes(32)), "note")
+        target = target_of(f"http://127.0.0.1:{port}")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(senders, "EXPORT_SECONDS", seconds)
+            async with senders.open_export_client() as client:
+                yield lambda _: senders.send(client, target, item)
+
+    return opened
 
 
 @asynccontextmanager
@@ -167,7 +179,12 @@ CLIENTS: dict[str, tuple[Client, bytes]] = {
     "identity provider's documents": (_provider_documents, _JSON),
     "identity provider's keys": (_provider_keys, _JSON),
     "factors at the provider": (_factors, _JSON),
-    "checkpoints and time stamps": (_export, _JSON),
+    "platforms of integrations": (_platform, _JSON),
+    "checkpoints and time stamps": (_export(lambda url: HttpTarget(f"{url}/", "t")), _JSON),
+    "checkpoints in a bucket": (
+        _export(lambda url: BucketTarget(url, "b", "p", "r", "a", Secret("s"), 1, "t")),
+        _JSON,
+    ),
     "signer": (_signer, _SIGNED),
 }
 
