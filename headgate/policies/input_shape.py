@@ -79,6 +79,7 @@ _LLM: Final = Members(
         "max_tokens": _TEXT,
         "tools": None,
         "tool_results": None,
+        "event": _TEXT,
     }
 )
 _USED: Final = Members(

@@ -16,6 +16,10 @@ from headgate.protocols.llm_tools import offered_tools, tool_results
 
 _MODEL_CHARACTERS_MAX: Final = 256
 _VERSION_HEADER: Final = "anthropic-version"
+_LIMITS: Final = (
+    *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_response_output_tokens"),
+    *("maxOutputTokens", "maxTokens"),
+)
 
 
 COUNT_TOKENS: Final = "count_tokens"
@@ -54,21 +58,25 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
     stream = body.get("stream", False) if endpoint.stream is None else endpoint.stream
     if not isinstance(stream, bool):
         return None
-    facts: JsonObject = {
+    facts = {**asked(endpoint, model, body, messages), "stream": stream}
+    call = None
+    if endpoint.operation != COUNT_TOKENS:
+        call = ModelCall(f"{endpoint.provider}/{_shown(model)}", endpoint.form)
+    return LlmRequest(endpoint.operation, facts, call)
+
+
+def asked(endpoint: LlmEndpoint, model: str, body: JsonObject, messages: list[JsonValue]) -> JsonObject:
+    """What ``body`` says, in whatever form."""
+    return {
         "provider": endpoint.provider,
         "api": endpoint.form,
         "model": model,
-        "stream": stream,
         "messages": len(messages),
         "system": _has_system(body, messages),
         "max_tokens": _max_tokens(body),
         "tools": offered_tools(body),
         "tool_results": tool_results(messages),
     }
-    call = None
-    if endpoint.operation != COUNT_TOKENS:
-        call = ModelCall(f"{endpoint.provider}/{_shown(model)}", endpoint.form)
-    return LlmRequest(endpoint.operation, facts, call)
 
 
 def _shown(model: str) -> str:
@@ -96,7 +104,7 @@ def _contents(body: JsonObject) -> list[JsonValue] | None:
     return contents if all(isinstance(one, dict) and isinstance(one.get("parts"), list) for one in contents) else None
 
 
-def _input(body: JsonObject) -> list[JsonValue] | None:
+def items_of(body: JsonObject) -> list[JsonValue] | None:
     value = body.get("input", [] if isinstance(body.get("prompt"), dict) else None)
     if isinstance(value, str):
         return [value]
@@ -120,7 +128,7 @@ _MESSAGES_OF: Final[Mapping[LlmForm, Callable[[JsonObject], list[JsonValue] | No
     {
         LlmForm.CHAT_COMPLETIONS: _with_roles,
         LlmForm.COMPLETIONS: _text_input,
-        LlmForm.RESPONSES: _input,
+        LlmForm.RESPONSES: items_of,
         LlmForm.EMBEDDINGS: _text_input,
         LlmForm.MESSAGES: _with_roles,
         LlmForm.GENERATE_CONTENT: _contents,
@@ -141,7 +149,7 @@ def _max_tokens(body: JsonObject) -> int | None:
     found: list[int] = []
     for holder in (body, body.get("generationConfig"), body.get("inferenceConfig")):
         if isinstance(holder, dict):
-            for name in ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens"):
+            for name in _LIMITS:
                 value = holder.get(name)
                 if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
                     found.append(value)

@@ -30,6 +30,7 @@ class LlmForm(StrEnum):
     GENERATE_CONTENT = "generate_content"
     EMBED_CONTENT = "embed_content"
     CONVERSE = "converse"
+    REALTIME = "realtime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ _SUFFIXES: Final[Mapping[str, tuple[tuple[str, str, LlmForm], ...]]] = MappingPr
         "count_tokens": (("/messages/count_tokens", "count_tokens", LlmForm.MESSAGES),),
     }
 )
+_SOCKETS: Final = (("/responses", "respond", LlmForm.RESPONSES), ("/realtime", "converse", LlmForm.REALTIME))
 _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
     {
         "api.openai.com": ("openai", frozenset({"/v1"})),
@@ -111,6 +113,11 @@ def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:
     if ":" in last:
         return _gemini(host, path)
     return _bedrock(host, path) if path.startswith("/model/") else None
+
+
+def llm_socket(host: str, path: str) -> LlmEndpoint | None:
+    """The same of the handshake of a WebSocket."""
+    return _by_suffix(host, path, _SOCKETS)
 
 
 def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], ...]) -> LlmEndpoint | None:

@@ -6,14 +6,17 @@ Pure. A message is decided with the address of its handshake: ``input.http`` is 
 from dataclasses import replace
 from typing import Final
 
-from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
-from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, make_draft
+from headgate.protocols import llm_socket
+from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.json_numbers import refuse_inexact_integers
 
 WEBSOCKET_TOOL: Final = "websocket"
 CONNECT: Final = "connect"
 SEND: Final = "send"
+_JSON: Final = "json"
+_LLM: Final = "llm"
 _VERSION: Final = "13"
 _TEXT_CHARACTERS_MAX: Final = 64 << 10
 
@@ -47,6 +50,7 @@ def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> Acti
     digest = sha256_hex(content)
     kind, message = _read(content, digest, is_text=is_text)
     call = handshake.call
+    facts = llm_socket.recognise(call.host, handshake.path, handshake.query, message) if kind == _JSON else None
     params: JsonObject = {
         "host": call.host,
         "port": call.port,
@@ -61,6 +65,7 @@ def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> Acti
         source=Source.PROXY,
         read_call=replace(handshake, covered_body_sha256=digest),
         effect=Effect.WRITE,
+        facts=None if facts is None else ProtocolFacts(_LLM, canonical_bytes(facts)),
     )
 
 
@@ -72,5 +77,5 @@ def _read(content: bytes, digest: str, *, is_text: bool) -> tuple[str, JsonValue
             refuse_inexact_integers(content, value)
         except (ValidationError, AmbiguousRequestError):
             value = None  # parsers read it differently: policies get its very text
-        return ("text", text) if value is None else ("json", value)
+        return ("text", text) if value is None else (_JSON, value)
     return ("text" if is_text else "binary"), {"size": len(content), "sha256": digest}

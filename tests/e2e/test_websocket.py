@@ -89,6 +89,43 @@ def test_messages_pass_both_ways_and_each_is_on_record(
     assert {"method": "subscribe", "id": 1} in [one["message"] for one in asked]
 
 
+def test_a_message_to_a_language_model_says_what_is_asked(
+    administrator: Administrator, agent: Agent, server: SocketServer
+) -> None:
+    rules = """package e2e.realtime
+
+realtime if {
+	input.tool == "websocket"
+	input.http.path == "/v1/realtime"
+}
+
+allow if {
+	realtime
+	input.operation == "connect"
+}
+
+allow if {
+	realtime
+	input.llm.model == "m"
+}
+
+deny contains "no payments" if {
+	realtime
+	"pay" in input.llm.tools
+}
+"""
+    with (
+        administrator.policy(rules, priority=1),
+        socket(agent, f"{server.url}/v1/realtime?model=m") as connection,
+    ):
+        connection.send('{"type": "response.create"}')
+        assert connection.recv(timeout=30) == '{"type": "response.create"}'
+        connection.send('{"type": "session.update", "session": {"tools": [{"type": "function", "name": "pay"}]}}')
+        code, reason = closed(connection)
+    assert (code, reason.startswith("Denied by policy")) == (1008, True)
+    assert not [one for one in server.received if "pay" in str(one)]
+
+
 def test_a_denied_handshake_opens_nothing(
     administrator: Administrator, agent: Agent, server: SocketServer, path: str
 ) -> None:

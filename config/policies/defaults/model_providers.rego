@@ -81,6 +81,21 @@ completion if {
 	known_endpoint
 }
 
+# The same in messages of a WebSocket: OpenAI's Responses API in WebSocket mode (Codex) and the Realtime API. The gate
+# recognises them by a documented address and event.
+completion if {
+	over_a_socket
+	input.http.scheme == "https"
+	input.llm.provider in {"openai", "azure"}
+	is_object(body)
+}
+
+over_a_socket if {
+	input.tool == "websocket"
+	input.operation == "send"
+	input.params.kind == "json"
+}
+
 known_endpoint if {
 	input.http.scheme == "https"
 	some prefix, names in providers[input.http.host]
@@ -110,7 +125,18 @@ local_path if {
 	input.http.path in loopback_paths
 }
 
-body := input.params.body
+body := input.params.body if not over_a_socket
+
+body := input.params.message if {
+	over_a_socket
+	input.llm.api == "responses"
+}
+
+body := object.get(input.params.message, part, {}) if {
+	over_a_socket
+	input.llm.api == "realtime"
+	part := object.get({"session.update": "session", "response.create": "response"}, input.llm.event, "item")
+}
 
 # What a request turns on at the provider: members of the body, kinds of tools, names of models. Some servers ignore case
 # and underscores in the names of members.
@@ -135,6 +161,13 @@ read_below := {
 folded(name) := replace(lower(name), "_", "")
 
 hosted contains "a stored prompt" if is_object(body.prompt)
+
+# Of a conversation over a WebSocket: what is no part of it approves a call that the provider makes.
+hosted contains kind if {
+	input.llm.event == "conversation.item.create"
+	kind := object.get(body, "type", "an item without a type")
+	not kind in {"message", "function_call", "function_call_output"}
+}
 
 # Gemini's, at its OpenAI-compatible endpoint.
 hosted contains sprintf("extra_body.google.%v", [name]) if {
@@ -167,6 +200,8 @@ hosted contains kind_of(tool) if {
 }
 
 model_names contains body.model
+
+model_names contains input.llm.model if over_a_socket
 
 model_names contains name if {
 	is_array(body.models)

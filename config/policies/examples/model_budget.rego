@@ -67,3 +67,9 @@ deny contains "an answer in the background is not counted: send the call without
 	asks_a_model
 	object.get(input, ["params", "body", "background"], false) != false
 }
+
+# Tokens that a model takes over a WebSocket are not counted.
+deny contains "a model is asked over a WebSocket, which is not counted: use HTTP" if {
+	input.tool == "websocket"
+	input.llm
+}
