@@ -11,7 +11,7 @@ Extends an internal class of mitmproxy; see ``proxy.layers``.
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from traceback import format_exception
 from typing import Any, Final
@@ -39,7 +39,10 @@ from proxy.commands import Awaited, Commands
 _log = structlog.get_logger(__name__)
 
 DECIDED_AT_ONCE_MAX: Final = 32
-"""Messages of one client that are decided or held; no more is read from it until one of them has gone."""
+"""Messages of one client that are decided or held; the next ones stay unread until one of them has gone."""
+UNREAD_BYTES_MAX: Final = 64 << 10
+"""Of a client whose next messages stay unread: beyond it, its socket is not read either. A client that has left is
+noticed only while its socket is read."""
 EVENTS_AT_ONCE: Final = 16
 """Messages, fragments and control frames of one side, before others have their turn."""
 _INFLATED_BYTES_MAX: Final = 4 << 20
@@ -84,6 +87,8 @@ class GateWebsocket(WebsocketLayer):
         self._queues: dict[bool, deque[_Waiting]] = {True: deque(), False: deque()}
         self._reading: dict[bool, Iterator[Event]] = {}
         self._put_off: dict[bool, commands.RequestWakeup] = {}
+        self._unread_bytes = 0
+        self._room: asyncio.Event | None = None
         self._server_has_ended = False
         self._closing: tuple[CloseConnection, bool] | None = None
         self._is_over = False
@@ -115,9 +120,7 @@ class GateWebsocket(WebsocketLayer):
 
     def relay_messages(self, event: events.Event) -> Commands[None]:
         if isinstance(event, events.DataReceived):
-            from_client = event.connection == self.context.client
-            (self.client_ws if from_client else self.server_ws).receive_data(event.data)
-            yield from self._read_some(from_client=from_client)
+            yield from self._arrived(event.data, from_client=event.connection == self.context.client)
         elif isinstance(event, events.ConnectionClosed):
             yield from self._ended(from_client=event.connection == self.context.client)
         elif isinstance(event, events.Wakeup):
@@ -129,14 +132,21 @@ class GateWebsocket(WebsocketLayer):
         if not self._is_over:
             yield from self._put_off_the_rest()
 
+    def _arrived(self, data: bytes, *, from_client: bool) -> Commands[None]:
+        if self._closing is not None and self._closing[1] == from_client:
+            return  # after its close, or after what is no frame, a side says nothing more
+        if from_client:
+            self._unread_bytes += len(data)
+        (self.client_ws if from_client else self.server_ws).receive_data(data)
+        yield from self._read_some(from_client=from_client)
+
     def _ended(self, *, from_client: bool) -> Commands[None]:
         """What a client sent before it left is dropped: nobody waits for it. What a server sent still arrives."""
         if from_client:
-            self.client_ws.receive_data(None)
-            self._reading.pop(True, None)
+            yield from self._over(CloseConnection(CloseReason.GOING_AWAY))
         else:
             self._server_has_ended = True
-        yield from self._read_some(from_client=from_client)
+            yield from self._read_some(from_client=False)
 
     def _read_some(self, *, from_client: bool) -> Commands[None]:
         """A few frames: thousands of messages of a few bytes may have come at once."""
@@ -156,6 +166,8 @@ class GateWebsocket(WebsocketLayer):
                 event = next(reading)
             if event is None:
                 del self._reading[from_client]
+                if from_client:
+                    self._unread_bytes = 0
                 return
             yield from self._read(event, from_client=from_client)
             if self._is_over:
@@ -163,7 +175,12 @@ class GateWebsocket(WebsocketLayer):
 
     def _put_off_the_rest(self) -> Commands[None]:
         for from_client in self._reading:
-            if from_client in self._put_off or (from_client and self._is_full):
+            if from_client in self._put_off:
+                continue
+            if from_client and self._is_full:
+                if self._unread_bytes > UNREAD_BYTES_MAX and self._room is None:
+                    self._room = asyncio.Event()
+                    yield Awaited(_until(self._room), stops_reading=True)
                 continue
             if not from_client:
                 self._stop_reading()
@@ -183,45 +200,45 @@ class GateWebsocket(WebsocketLayer):
             yield from self._read_part(event, from_client=from_client)
         elif isinstance(event, Ping):
             yield source.send2(event.response())
-            yield other.send2(Ping())
+            if other.state is ConnectionState.OPEN:
+                yield other.send2(Ping())
         elif isinstance(event, CloseConnection):
-            self._closing = (event, from_client)
             if from_client:
                 self._messages.leave()
-            if event.code == CloseReason.ABNORMAL_CLOSURE:
-                yield from self._over(CloseConnection(CloseReason.GOING_AWAY))
+            if self._closing is None or (self._closing[1] and not from_client):
+                # A server that closes takes nothing more, also where the client was first.
+                is_broken = event.code == CloseReason.ABNORMAL_CLOSURE
+                self._closing = (CloseConnection(CloseReason.GOING_AWAY) if is_broken else event, from_client)
 
     def _read_part(self, event: Message[Any], *, from_client: bool) -> Commands[None]:
         part = event.data.encode() if isinstance(event.data, str) else bytes(event.data)
         parts = self._parts[from_client]
-        parts.append(part)
+        if part:
+            parts.append(part)
         self._sizes[from_client] += len(part)
         if self._sizes[from_client] > MESSAGE_BYTES_MAX:
             yield from self._refuse(PayloadTooLargeError(f"a message is larger than {MESSAGE_BYTES_MAX} bytes"))
         elif event.message_finished:
             waiting = _Waiting(b"".join(parts), isinstance(event, TextMessage))
             self._parts[from_client], self._sizes[from_client] = [], 0
-            yield from self._arrived(waiting, from_client=from_client)
+            yield from self._complete(waiting, from_client=from_client)
 
-    def _arrived(self, waiting: _Waiting, *, from_client: bool) -> Commands[None]:
+    def _complete(self, waiting: _Waiting, *, from_client: bool) -> Commands[None]:
         queue = self._queues[from_client]
         if from_client:
             if not self._budget.reserve(client_state(self.context.client), len(waiting.content)):
                 yield from self._refuse(UnavailableError("the gate holds as many messages as it may"))
                 return
             queue.append(waiting)
-            yield Awaited(self._decide(waiting), stops_reading=len(queue) >= DECIDED_AT_ONCE_MAX)
+            yield Awaited(self._kept(waiting, self._admit))
             return
         waiting.content = self._messages.received(waiting.content)
         queue.append(waiting)
         if self._messages.inspects:
             self._stop_reading()
-            yield Awaited(self._kept(waiting, self._inspect(waiting)))
+            yield Awaited(self._kept(waiting, self._inspect))
         else:
             waiting.is_done = True
-
-    def _decide(self, waiting: _Waiting) -> Coroutine[object, object, None]:
-        return self._kept(waiting, self._admit(waiting))
 
     async def _admit(self, waiting: _Waiting) -> None:
         waiting.admitted = await self._messages.decide(waiting.content, is_text=waiting.is_text)
@@ -229,10 +246,10 @@ class GateWebsocket(WebsocketLayer):
     async def _inspect(self, waiting: _Waiting) -> None:
         await self._messages.inspect(waiting.content, is_text=waiting.is_text)
 
-    async def _kept(self, waiting: _Waiting, verdict: Coroutine[object, object, None]) -> None:
+    async def _kept(self, waiting: _Waiting, verdict: Callable[[_Waiting], Awaitable[None]]) -> None:
         """Whatever it raises refuses the message."""
         try:
-            await verdict
+            await verdict(waiting)
         except asyncio.CancelledError:
             self._abandon()  # the connection has ended, and nothing is sent any more
             raise
@@ -251,7 +268,7 @@ class GateWebsocket(WebsocketLayer):
                 if waiting.failure is not None or (from_client and waiting.admitted is None):
                     yield from self._refuse(waiting.failure)
                     return
-                if other.state not in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
+                if other.state is not ConnectionState.OPEN:
                     break
                 queue.popleft()
                 text = waiting.content.decode(errors="replace") if waiting.is_text else None
@@ -261,9 +278,13 @@ class GateWebsocket(WebsocketLayer):
                     self._budget.release(client_state(self.context.client), len(waiting.content))
         if not self._queues[False] and False not in self._reading:
             self._read_on()
+        if self._room is not None and not self._is_full:
+            self._room.set()
+            self._room = None
         if self._closing is not None and not self._is_over:
             event, from_client = self._closing
-            if not self._queues[from_client]:
+            other = self.server_ws if from_client else self.client_ws
+            if not self._queues[from_client] or other.state is not ConnectionState.OPEN:
                 yield from self._over(CloseConnection(event.code, None if from_client else self._told(event.reason)))
 
     def _told(self, reason: str | None) -> str | None:
@@ -289,6 +310,8 @@ class GateWebsocket(WebsocketLayer):
         self._messages.leave()
         self._abandon()
         self._read_on()
+        if self._room is not None:
+            self._room.set()
         for name, close in (("server_ws", to_server), ("client_ws", to_client or to_server)):
             socket: WebsocketConnection | None = getattr(self, name, None)
             if socket is not None and socket.state in (ConnectionState.OPEN, ConnectionState.REMOTE_CLOSING):
@@ -307,14 +330,18 @@ class GateWebsocket(WebsocketLayer):
                 self._messages.not_sent(admitted)
 
     def _stop_reading(self) -> None:
-        """From the server."""
+        """Reads no more from the server."""
         client_state(self.context.client).inspecting[flow_state(self.flow)] = self.context.server
 
     def _read_on(self) -> None:
-        """From the server."""
+        """Reads from the server again."""
         state = client_state(self.context.client)
         if state.inspecting.pop(flow_state(self.flow), None) is not None:
             state.wake_readers()
+
+
+async def _until(room: asyncio.Event) -> None:
+    await room.wait()
 
 
 def _close_code(error: HeadgateError) -> int:

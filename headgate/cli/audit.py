@@ -107,7 +107,7 @@ def verify(
         else:
             dates = (("start_date", start_date), ("end_date", end_date))
             body = {name: value for name, value in dates if value is not None} | {"checkpoints": texts}
-            answer = verify_by_api(ApiClient(find_target(runtime_file)), cast("VerifyRequest", body))
+            answer = verify_by_api(ApiClient(find_target(runtime_file), is_patient=True), cast("VerifyRequest", body))
     except HeadgateError as error:
         raise NotLookedAtError(error.message) from error
     show_verification(answer, as_json)

@@ -15,7 +15,8 @@ from headgate.kernel.errors import UnavailableError
 if TYPE_CHECKING:
     from headgate.client.types import VerifyRequest
 
-_POLL_SECONDS: Final = 0.3
+_POLL_SECONDS_MAX: Final = 3.0
+"""A person may send 50 administrative requests a minute."""
 
 
 def verify_by_api(client: ApiClient, body: VerifyRequest) -> Mapping[str, Any]:
@@ -26,10 +27,11 @@ def verify_by_api(client: ApiClient, body: VerifyRequest) -> Mapping[str, Any]:
         started = client.send(operations.verification_audit, body)
     except ApiError:  # one runs already, which may be about other checkpoints or another time
         return client.send_long(operations.verify_audit, body)
-    now, shown = started, 0
+    now, shown, wait_seconds = started, 0, 0.2
     with progress_bar(started["events"], "events") as progress:
         while now["state"] == "running":
-            time.sleep(_POLL_SECONDS)
+            time.sleep(wait_seconds)
+            wait_seconds = min(wait_seconds * 1.5, _POLL_SECONDS_MAX)
             now = client.send(operations.get_audit_verification)
             if now["started_at"] != started["started_at"]:
                 raise UnavailableError("another verification was started after this one. Run the command again.")

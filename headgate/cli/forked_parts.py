@@ -14,8 +14,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Final
 
 from headgate.cli.main import main as run_command
@@ -84,16 +84,16 @@ class _Server:
                 elif self._start(message["start"], *files):
                     return str(message["start"])
             if self._to_load:
-                module = self._to_load.popleft()
+                name = self._to_load.popleft()
                 with suppress(Exception):  # said when a part that needs it is started
-                    _load(module)
+                    _load(name)
 
     def _start(self, part: str, environment: int) -> bool:
         """Whether this is the forked process. What cannot be started is reported, and ends no other part."""
         pid = None
         try:
-            for module in MODULES[part]:
-                _load(module)
+            for name in MODULES[part]:
+                _load(name)
             gc.freeze()  # a collection would write to every page that is shared
             set_up = child_setup(signal.SIGKILL, None)
             pid = os.fork()
@@ -143,10 +143,11 @@ class _Server:
 
 
 def _load(name: str) -> None:
-    """Of a module; or of a function that makes what is made once, ``module:function``."""
-    found = resolve_name(name)
-    if callable(found):
-        found()
+    """A module, or what a function makes once: ``module:function``."""
+    module, _, function = name.partition(":")
+    loaded = import_module(module)
+    if function:
+        getattr(loaded, function)()
 
 
 if __name__ == "__main__":

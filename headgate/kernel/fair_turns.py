@@ -49,7 +49,7 @@ class _Organization:
 
 
 class Turn:
-    """Of one caller, that may have a thread."""
+    """One caller's place, and the thread that works in it, if any."""
 
     def __init__(self, threads: Executor | None) -> None:
         self._threads = threads
@@ -58,12 +58,19 @@ class Turn:
     async def in_thread[**Given, Made](
         self, work: Callable[Given, Made], *given: Given.args, **named: Given.kwargs
     ) -> Made:
-        """What ``work`` makes of its arguments. A thread cannot be cancelled: where the caller gives up, the turn lasts
-        until the thread ends. Otherwise whoever sends calls and leaves has as many threads at work as there are."""
+        """What ``work`` makes of its arguments; once in a turn. A thread cannot be cancelled: where the caller gives
+        up, the turn lasts until the thread ends. Otherwise whoever sends calls and leaves has all threads at work."""
         begin = partial(copy_context().run, work, *given, **named)
         thread = asyncio.get_running_loop().run_in_executor(self._threads, begin)
         self.thread = thread
+        thread.add_done_callback(_look_at)
         return await asyncio.shield(thread)
+
+
+def _look_at(thread: asyncio.Future[Any]) -> None:
+    """An error that nobody waits for any more would be logged, and may hold what an agent sent."""
+    if not thread.cancelled():
+        thread.exception()
 
 
 class FairTurns:

@@ -58,23 +58,23 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
     stream = body.get("stream", False) if endpoint.stream is None else endpoint.stream
     if not isinstance(stream, bool):
         return None
-    facts = {**asked(endpoint, model, body, messages), "stream": stream}
+    facts = {**asked(endpoint.provider, endpoint.form, model, body, messages), "stream": stream}
     call = None
     if endpoint.operation != COUNT_TOKENS:
         call = ModelCall(f"{endpoint.provider}/{_shown(model)}", endpoint.form)
     return LlmRequest(endpoint.operation, facts, call)
 
 
-def asked(endpoint: LlmEndpoint, model: str, body: JsonObject, messages: list[JsonValue]) -> JsonObject:
-    """What ``body`` says, in whatever form."""
+def asked(provider: str, form: LlmForm, model: str, body: JsonObject, messages: list[JsonValue]) -> JsonObject:
+    """The members of ``input.llm`` that all ways to ask have."""
     return {
-        "provider": endpoint.provider,
-        "api": endpoint.form,
+        "provider": provider,
+        "api": form,
         "model": model,
         "messages": len(messages),
         "system": _has_system(body, messages),
         "max_tokens": _max_tokens(body),
-        "tools": offered_tools(body),
+        "tools": offered_tools(body, messages),
         "tool_results": tool_results(messages),
     }
 

@@ -57,7 +57,6 @@ _SUFFIXES: Final[Mapping[str, tuple[tuple[str, str, LlmForm], ...]]] = MappingPr
         "count_tokens": (("/messages/count_tokens", "count_tokens", LlmForm.MESSAGES),),
     }
 )
-_SOCKETS: Final = (("/responses", "respond", LlmForm.RESPONSES), ("/realtime", "converse", LlmForm.REALTIME))
 _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
     {
         "api.openai.com": ("openai", frozenset({"/v1"})),
@@ -93,6 +92,15 @@ _GEMINI_VERBS: Final[Mapping[str, tuple[str, LlmForm, bool]]] = MappingProxyType
         "embedContent": ("embed", LlmForm.EMBED_CONTENT, False),
     }
 )
+_SOCKETS: Final = MappingProxyType({"/v1/responses": LlmForm.RESPONSES, "/v1/realtime": LlmForm.REALTIME})
+_CODEX_SOCKETS: Final = MappingProxyType({"/backend-api/codex/responses": LlmForm.RESPONSES})
+_AZURE_SOCKETS: Final = MappingProxyType(
+    {
+        "/openai/v1/responses": LlmForm.RESPONSES,
+        "/openai/v1/realtime": LlmForm.REALTIME,
+        "/openai/realtime": LlmForm.REALTIME,
+    }
+)
 _BEDROCK_HOST: Final = re.compile(r"bedrock-runtime(?:-fips)?\.[a-z]{2}(?:-[a-z]+)+-[0-9]\.amazonaws\.com")
 _BEDROCK_PATH: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream|invoke|invoke-with-response-stream)")
 
@@ -115,9 +123,20 @@ def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:
     return _bedrock(host, path) if path.startswith("/model/") else None
 
 
-def llm_socket(host: str, path: str) -> LlmEndpoint | None:
-    """The same of the handshake of a WebSocket."""
-    return _by_suffix(host, path, _SOCKETS)
+def llm_socket(host: str, path: str) -> tuple[str, LlmForm] | None:
+    """Provider and form, where the address is one of a language model that is asked over a WebSocket."""
+    if _AZURE_HOST.fullmatch(host) is not None:
+        provider, paths = "azure", _AZURE_SOCKETS
+    elif is_provider(host):
+        provider, paths = _PROVIDERS[host][0] if host in _PROVIDERS else "", _SOCKETS
+        if host == "chatgpt.com":
+            paths = _CODEX_SOCKETS
+        elif provider != "openai":
+            return None
+    else:
+        provider, paths = _COMPATIBLE[0], _SOCKETS
+    form = paths.get(path)
+    return None if form is None else (provider, form)
 
 
 def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], ...]) -> LlmEndpoint | None:

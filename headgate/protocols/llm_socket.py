@@ -13,8 +13,11 @@ from headgate.protocols.llm_endpoints import LlmForm, llm_socket
 
 _MODEL_CHARACTERS_MAX: Final = 256
 _CREATE: Final = "response.create"
+_PROCESSED: Final = "response.processed"
+"""Codex' word that it has an answer."""
 _UPDATE: Final = "session.update"
 _ITEM: Final = "conversation.item.create"
+_CALL: Final = "call_id"
 _OTHERS: Final = frozenset(
     {
         *("input_audio_buffer.append", "input_audio_buffer.commit", "input_audio_buffer.clear"),
@@ -26,44 +29,56 @@ _OTHERS: Final = frozenset(
 
 
 def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> JsonObject | None:
-    """What policies read as ``input.llm`` of a client's message: as of a request, and ``event``. ``path`` and ``query``
-    are the handshake's. None where it is not for a language model. Raises nothing."""
-    endpoint = llm_socket(host, path)
+    """What policies read as ``input.llm`` of a client's message: the members of a request's, and ``event``. ``path``
+    and ``query`` are the handshake's. None where it is not for a language model. Raises nothing."""
+    found = llm_socket(host, path)
     event = message.get("type") if isinstance(message, dict) else None
-    if endpoint is None or not isinstance(message, dict) or not isinstance(event, str):
+    if found is None or not isinstance(message, dict) or not isinstance(event, str):
         return None
-    if endpoint.form is LlmForm.RESPONSES:
-        model, body, items = message.get("model"), message, items_of(message)
-        if event != _CREATE:
-            return None
-    else:
-        model = _named(query)
-        body, items = _realtime(event, message)
-        model = body.get("model", model)
-    if items is None or not isinstance(model, str) or len(model) > _MODEL_CHARACTERS_MAX:
+    provider, form = found
+    read = _response(event, message) if form is LlmForm.RESPONSES else _realtime(event, message)
+    named = "" if form is LlmForm.RESPONSES else _named(query)
+    if read is None or named is None:
         return None
-    return {**asked(endpoint, model, body, items), "stream": True, "event": event}
+    body, items = read
+    model = body.get("model", named)
+    if not isinstance(model, str) or len(model) > _MODEL_CHARACTERS_MAX:
+        return None
+    return {**asked(provider, form, model, body, items), "stream": True, "event": event}
 
 
-def _named(query: JsonObject) -> str:
-    """The model, or Azure's deployment, that the address of the handshake names; empty: none, or more than one."""
+def _named(query: JsonObject) -> str | None:
+    """The model, or Azure's deployment, that the address of the handshake names; empty: none. None: more than one; or
+    the session is a call that somebody else has, which the client takes part in (``call_id``)."""
+    if _CALL in query:
+        return None
     found = [one for name in ("model", "deployment") for one in _texts(query.get(name))]
-    return found[0] if len(found) == 1 else ""
+    return None if len(found) > 1 else "".join(found)
 
 
 def _texts(values: JsonValue) -> list[str]:
     return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
 
 
-def _realtime(event: str, message: JsonObject) -> tuple[JsonObject, list[JsonValue] | None]:
-    """What the event sets, and the items of the conversation that it adds; None: an event that is not known."""
+def _response(event: str, message: JsonObject) -> tuple[JsonObject, list[JsonValue]] | None:
+    """The body, and the items of the conversation that it adds."""
+    if event == _PROCESSED:
+        return {}, []
+    items = items_of(message)
+    if event != _CREATE or items is None or not isinstance(message.get("model"), str):
+        return None
+    return message, items
+
+
+def _realtime(event: str, message: JsonObject) -> tuple[JsonObject, list[JsonValue]] | None:
     if event in _OTHERS:
         return {}, []
     if event == _ITEM:
         item = message.get("item")
-        return {}, [item] if isinstance(item, dict) else None
+        return ({}, [item]) if isinstance(item, dict) else None
     body = message.get("session" if event == _UPDATE else "response", {})
     if event not in (_UPDATE, _CREATE) or not isinstance(body, dict):
-        return {}, None
+        return None
     items = body.get("input", [])
-    return body, items if isinstance(items, list) and all(isinstance(one, dict) for one in items) else None
+    is_known = isinstance(items, list) and all(isinstance(one, dict) for one in items)
+    return (body, items) if isinstance(items, list) and is_known else None

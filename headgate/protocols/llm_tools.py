@@ -26,11 +26,15 @@ _PIECE_KINDS: Final = ("text", "input_text", "output_text")
 _GEMINI_NAMES: Final = ("functionDeclarations", "function_declarations")
 
 
-def offered_tools(body: JsonObject) -> list[JsonValue]:
-    """Names in the order of the request; of a tool without a name its type, of Gemini's hosted tools the member."""
+def offered_tools(body: JsonObject, items: list[JsonValue]) -> list[JsonValue]:
+    """Names in the order of the request; of a tool without a name its type, of Gemini's hosted tools the member. Items
+    of OpenAI's responses may bring tools, too (``additional_tools``, ``tool_search_output``)."""
     found: list[JsonValue] = []
     config = body.get("toolConfig")
-    for tools in (body.get("tools"), body.get("functions"), config.get("tools") if isinstance(config, dict) else None):
+    for tools in (
+        *(body.get("tools"), body.get("functions"), config.get("tools") if isinstance(config, dict) else None),
+        *(item.get("tools") for item in items if isinstance(item, dict)),
+    ):
         for tool in tools if isinstance(tools, list) else ():
             for name in _names(tool):
                 if len(found) == NAMES_MAX:

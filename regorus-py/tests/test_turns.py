@@ -2,23 +2,25 @@
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from regorus import canonical_json, parse_json
 
-_TEXT = b"[0" + b",[]" * 400_000 + b"]"
-_VALUE = parse_json(_TEXT)
+_TEXTS = {
+    "lists": b"[0" + b",[]" * 400_000 + b"]",
+    "members": b"{" + b",".join(b'"%d":null' % number for number in range(330_000)) + b"}",
+}
+_VALUES = {name: parse_json(text) for name, text in _TEXTS.items()}
 
 
-@pytest.mark.parametrize("work", [lambda: parse_json(_TEXT), lambda: canonical_json(_VALUE)], ids=["read", "write"])
-def test_another_thread_goes_on_meanwhile(work: Callable[[], Any]) -> None:
+@pytest.mark.parametrize("name", _TEXTS)
+@pytest.mark.parametrize("writes", [False, True])
+def test_another_thread_goes_on_meanwhile(name: str, writes: bool) -> None:
     began, is_over = threading.Event(), threading.Event()
 
     def long_work() -> None:
         began.set()
-        work()
+        canonical_json(_VALUES[name]) if writes else parse_json(_TEXTS[name])
         is_over.set()
 
     thread = threading.Thread(target=long_work)

@@ -135,7 +135,15 @@ body := input.params.message if {
 body := object.get(input.params.message, part, {}) if {
 	over_a_socket
 	input.llm.api == "realtime"
-	part := object.get({"session.update": "session", "response.create": "response"}, input.llm.event, "item")
+	part := {"session.update": "session", "response.create": "response"}[input.llm.event]
+}
+
+body := {"input": [input.params.message.item]} if input.llm.event == "conversation.item.create"
+
+body := {} if {
+	over_a_socket
+	input.llm.api == "realtime"
+	not input.llm.event in {"session.update", "response.create", "conversation.item.create"}
 }
 
 # What a request turns on at the provider: members of the body, kinds of tools, names of models. Some servers ignore case
@@ -162,12 +170,22 @@ folded(name) := replace(lower(name), "_", "")
 
 hosted contains "a stored prompt" if is_object(body.prompt)
 
-# Of a conversation over a WebSocket: what is no part of it approves a call that the provider makes.
-hosted contains kind if {
-	input.llm.event == "conversation.item.create"
-	kind := object.get(body, "type", "an item without a type")
-	not kind in {"message", "function_call", "function_call_output"}
+# Items of OpenAI's responses: one approves a call that the provider then makes.
+hosted contains "mcp_approval_response" if {
+	some item in items
+	item.type == "mcp_approval_response"
 }
+
+# Those of a realtime session are few.
+hosted contains "an item that this policy does not know" if {
+	input.llm.api == "realtime"
+	some item in items
+	not item.type in {"message", "function_call", "function_call_output"}
+}
+
+items := body.input if is_array(body.input)
+
+else := []
 
 # Gemini's, at its OpenAI-compatible endpoint.
 hosted contains sprintf("extra_body.google.%v", [name]) if {
@@ -175,10 +193,14 @@ hosted contains sprintf("extra_body.google.%v", [name]) if {
 	not name in {"thinking_config", "thought_tag_marker"}
 }
 
-tool_lists := [
-	object.get(body, "tools", null),
-	object.get(body, ["additionalModelRequestFields", "tools"], null),
-]
+# Items of OpenAI's responses may bring tools, too.
+tool_lists := array.concat(
+	[
+		object.get(body, "tools", null),
+		object.get(body, ["additionalModelRequestFields", "tools"], null),
+	],
+	[item.tools | some item in items],
+)
 
 hosted contains "tools in a form that this policy does not know" if {
 	some tools in tool_lists

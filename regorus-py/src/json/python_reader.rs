@@ -42,10 +42,12 @@ impl<'py> Builder for PythonBuilder<'py> {
     type Error = ReadError;
 
     fn null(&mut self) -> Self::Value {
+        self.turns.count(self.py);
         self.py.None().into_bound(self.py)
     }
 
     fn boolean(&mut self, value: bool) -> Self::Value {
+        self.turns.count(self.py);
         PyBool::new(self.py, value).to_owned().into_any()
     }
 
@@ -76,6 +78,7 @@ impl<'py> Builder for PythonBuilder<'py> {
     }
 
     fn insert(&mut self, object: &mut Self::Object, key: &str, value: Self::Value) -> Result<bool, ReadError> {
+        self.turns.count(self.py);
         let members = object.len();
         object.set_item(PyString::new(self.py, key), value)?;
         Ok(object.len() > members)

@@ -7,6 +7,9 @@ use super::scanner::NESTING_MAX;
 use super::text::{compare_keys, write_double, write_string};
 use super::turns::Turns;
 
+/// Members of an object that are sorted without letting other threads have the interpreter: a millisecond's work.
+const SORTED_IN_A_TURN: usize = 10_000;
+
 /// Why a value has no canonical form, and where in it.
 pub struct Unwritable {
     reason: String,
@@ -97,22 +100,29 @@ impl Writer {
     }
 
     fn dict(&mut self, dict: &Bound<'_, PyDict>, depth: usize) -> Result<(), Unwritable> {
+        let py = dict.py();
         let mut members = Vec::with_capacity(dict.len());
         for (key, value) in dict.iter() {
+            self.turns.count(py);
             let Ok(key) = key.cast_into::<PyString>() else {
                 return Err(Unwritable::new("a key that is no string"));
             };
             members.push((key, value));
         }
         let mut sorted = Vec::with_capacity(members.len());
-        for (key, value) in &members {
+        for (place, (key, _)) in members.iter().enumerate() {
             let key = key.to_str().map_err(|_| Unwritable::new("a key with a lone surrogate"))?;
-            sorted.push((key, value));
+            sorted.push((key, place));
         }
-        sorted.sort_unstable_by(|(one, _), (other, _)| compare_keys(one, other));
+        let mut sort = || sorted.sort_unstable_by(|(one, _), (other, _)| compare_keys(one, other));
+        if members.len() < SORTED_IN_A_TURN {
+            sort();
+        } else {
+            py.detach(sort);
+        }
         self.out.push(b'{');
         let mut previous = None;
-        for (key, value) in sorted {
+        for (key, place) in sorted {
             if previous.is_some() {
                 self.out.push(b',');
             }
@@ -123,6 +133,7 @@ impl Writer {
             previous = Some(key);
             write_string(&mut self.out, key);
             self.out.push(b':');
+            let value = &members[place].1;
             self.value(value, depth).map_err(|error| error.inside(Step::Member(key.to_owned())))?;
         }
         self.out.push(b'}');

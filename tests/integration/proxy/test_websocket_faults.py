@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from wsproto.connection import Connection, ConnectionType
-from wsproto.events import BytesMessage, CloseConnection, Event, Message, TextMessage
+from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, TextMessage
 
 from addons.verdict import flow_state
 from headgate.kernel.errors import RateLimitedError, UnavailableError
@@ -55,6 +55,15 @@ class Messages:
     async def inspect(self, content: bytes, *, is_text: bool) -> None:
         if self.inspection_failure is not None:
             raise self.inspection_failure
+
+
+class FirstWaits(Messages):
+    """Only the first message has to wait for its decision."""
+
+    async def decide(self, content: bytes, *, is_text: bool) -> Any:
+        if content == b"0" and self.wait is not None:
+            await self.wait.wait()
+        return content
 
 
 @dataclass
@@ -180,17 +189,9 @@ async def test_a_connection_that_breaks_while_a_message_is_decided(opened) -> No
 
 async def test_what_was_decided_and_not_sent_is_told_so(opened) -> None:
     """The second is decided while the first still waits, and the connection ends."""
-    first = asyncio.Event()
-
-    class FirstWaits(Messages):
-        async def decide(self, content: bytes, *, is_text: bool) -> Any:
-            if content == b"first":
-                await first.wait()
-            return content
-
-    messages = FirstWaits()
+    messages = FirstWaits(wait=asyncio.Event())
     socket = await opened(messages)
-    socket.send(BytesMessage(b"first"), BytesMessage(b"second"))
+    socket.send(BytesMessage(b"0"), BytesMessage(b"second"))
     await asyncio.sleep(0.2)
     socket.writer.transport.abort()
     await socket.running.settled()
@@ -249,3 +250,71 @@ async def test_many_messages_of_a_server_that_has_left_arrive(opened) -> None:
     sent.append(b"the upstream closes after\n\n\n")
     socket = await opened(Messages(), b"".join(server.send(BytesMessage(one)) for one in sent))
     assert [bytes(event.data) for event in await socket.events() if isinstance(event, Message)] == sent
+
+
+async def _first_waits(opened: Any) -> tuple[Opened, FirstWaits]:
+    """As many messages as are decided at once, of which the first waits and the others are allowed."""
+    messages = FirstWaits(wait=asyncio.Event())
+    socket = await opened(messages)
+    socket.send(*(BytesMessage(f"{number}".encode()) for number in range(DECIDED_AT_ONCE_MAX)))
+    await asyncio.sleep(0.2)
+    return socket, messages
+
+
+async def test_what_comes_behind_a_message_that_waits_is_not_kept_without_a_bound(opened) -> None:
+    socket, messages = await _first_waits(opened)
+    more = b"".join(socket.socket.send(BytesMessage(b"x" * 1000)) for _ in range(1000))
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(2):
+            for _ in range(32):
+                socket.writer.write(more)
+                await socket.writer.drain()
+    messages.wait.set()  # type: ignore[union-attr]
+    socket.writer.transport.abort()
+    await socket.running.settled()
+
+
+async def test_a_client_that_leaves_behind_a_message_that_waits_is_noticed(opened) -> None:
+    socket, messages = await _first_waits(opened)
+    socket.send(BytesMessage(b"one more"))
+    await asyncio.sleep(0.2)
+    socket.writer.transport.abort()
+    async with asyncio.timeout(10):
+        while not messages.left:
+            await asyncio.sleep(0.02)
+    messages.wait.set()  # type: ignore[union-attr]
+    await socket.running.settled()
+    assert messages.ended == ["not sent"] * (DECIDED_AT_ONCE_MAX - 1)
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+
+
+async def test_a_server_that_closes_takes_no_message_that_is_decided_later(opened) -> None:
+    """Its own message is still inspected, so that the socket is open."""
+    inspected = asyncio.Event()
+
+    class Inspects(Messages):
+        async def inspect(self, content: bytes, *, is_text: bool) -> None:
+            await inspected.wait()
+
+    server = Connection(ConnectionType.SERVER)
+    messages = Inspects(inspects=True)
+    socket = await opened(messages, server.send(BytesMessage(b"hello")) + server.send(CloseConnection(4001)))
+    socket.send(BytesMessage(b"too late"), Ping())
+    await asyncio.sleep(0.2)
+    inspected.set()
+    events = await socket.events()
+    assert [bytes(event.data) for event in events if isinstance(event, Message)] == [b"hello"]
+    assert _code(events) == 4001
+    assert messages.ended == ["not sent"]
+
+
+async def test_nothing_is_kept_of_what_follows_bytes_that_are_no_frame(opened) -> None:
+    messages = FirstWaits(wait=asyncio.Event())
+    socket = await opened(messages)
+    socket.send(BytesMessage(b"0"))
+    socket.writer.write(b"\x83\x80abcd" + bytes(1000))
+    await asyncio.sleep(0.2)
+    socket.writer.write(bytes(1 << 20))
+    await socket.writer.drain()
+    messages.wait.set()  # type: ignore[union-attr]
+    assert _code(await socket.events()) == 1002

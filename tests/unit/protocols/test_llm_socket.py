@@ -55,7 +55,13 @@ _OUTPUT: JsonObject = {"type": "function_call_output", "call_id": "c1", "output"
         ("/v1/realtime", _MODEL, {"type": "input_audio_buffer.append", "audio": "AAAA"}, {"messages": 0}),
         ("/v1/realtime", _MODEL, {"type": "session.update", "session": {"model": "other"}}, {"model": "other"}),
         ("/v1/realtime", {"intent": ["transcription"]}, {"type": "response.cancel"}, {"model": ""}),
-        ("/v1/realtime", {"model": ["one", "two"]}, {"type": "response.cancel"}, {"model": ""}),
+        ("/v1/responses", {}, {"type": "response.processed", "response_id": "r"}, {"model": "", "messages": 0}),
+        (
+            "/v1/responses",
+            {},
+            {**_RESPONSE, "input": [{"type": "additional_tools", "tools": [{"type": "mcp"}, _FUNCTION]}]},
+            {"tools": ["mcp", "pay"]},
+        ),
     ],
 )
 def test_what_is_asked_of_the_model(
@@ -109,6 +115,29 @@ def test_a_deployment_of_azure_names_the_model() -> None:
 )
 def test_what_fits_no_documented_event_stays_a_message(path: str, message: JsonValue) -> None:
     assert recognise(_OPENAI, path, _MODEL, message) is None
+
+
+@pytest.mark.parametrize(
+    "query", [{"model": ["one", "two"]}, {"model": ["m"], "deployment": ["m"]}, {"call_id": ["c"]}]
+)
+def test_a_session_of_two_models_or_of_somebody_elses_call_is_no_session(query: JsonObject) -> None:
+    assert recognise(_OPENAI, "/v1/realtime", query, {"type": "response.create"}) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("chatgpt.com", "/backend-api/codex/realtime"),
+        ("chatgpt.com", "/v1/responses"),
+        ("api.anthropic.com", "/v1/responses"),
+        ("acme.openai.azure.com", "/openai/deployments/gpt/realtime"),
+        ("generativelanguage.googleapis.com", "/v1/realtime"),
+        ("europe-west4-aiplatform.googleapis.com", "/v1/realtime"),
+    ],
+)
+def test_an_address_that_no_reference_documents_is_none(host: str, path: str) -> None:
+    assert recognise(host, path, {}, _RESPONSE) is None
+    assert recognise(host, path, {"model": ["m"]}, {"type": "response.create"}) is None
 
 
 def _handshake(path: str, query: str) -> ReadCall:
