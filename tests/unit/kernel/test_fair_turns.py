@@ -1,6 +1,7 @@
 """Whose turn it is: organizations first, agents within them, by the time that each was served."""
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -152,3 +153,27 @@ async def test_whoever_gives_up_keeps_the_place_until_the_thread_has_ended(work:
     async with asyncio.timeout(30):
         await asyncio.gather(waits, other)
     assert work.order == ["pb", "oa"]  # what the thread took is charged
+
+
+async def test_the_error_of_an_abandoned_thread_is_not_logged(work: Work, caplog: pytest.LogCaptureFixture) -> None:
+    """It may hold what an agent sent."""
+    may_end = threading.Event()
+
+    def fails() -> None:
+        may_end.wait(30)
+        raise ValueError("what an agent sent")
+
+    async def impatient() -> None:
+        async with work.turns.turn("o", "a") as turn:
+            await turn.in_thread(fails)
+
+    caller = asyncio.ensure_future(impatient())
+    await asyncio.sleep(0.05)
+    caller.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
+    may_end.set()
+    async with asyncio.timeout(30):
+        await work.take("o", "a")
+    gc.collect()
+    assert caplog.messages == []

@@ -118,6 +118,14 @@ def test_what_is_no_model_call_is_not_taken_for_one(host: str, path: str, header
         ("/v1/messages", {"tools": [{"name": "Bash", "input_schema": {}}]}, ["Bash"]),
         ("/v1/messages", {"tools": [{"type": "bash_20250124", "name": "bash"}]}, ["bash"]),
         ("/v1/chat/completions", {"tools": "all"}, []),
+        (
+            "/v1/responses",
+            {
+                "tools": [],
+                "input": [{"type": "additional_tools", "tools": [{"type": "mcp"}, {"name": "f"}]}, {"tools": 7}],
+            },
+            ["mcp", "f"],
+        ),
     ],
 )
 def test_tools_that_are_offered(path: str, members: JsonObject, names: list[str]) -> None:
