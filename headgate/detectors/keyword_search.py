@@ -1,26 +1,38 @@
 """Keywords in a large text, found by an Aho-Corasick automaton in pieces."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, Protocol
 
 _PIECE_CHARACTERS: Final = 32_768
 
 
-class Search[Found](Iterator[tuple[int, Found]], Protocol):
-    """Of ``pyahocorasick``; ``set`` goes on in the middle of a word, and counts on."""
-
-    def set(self, text: str, /) -> None: ...
-
-
 class Automaton[Found](Protocol):
-    def iter(self, text: str, /) -> Search[Found]: ...
+    """Of ``pyahocorasick``."""
+
+    def __hash__(self) -> int: ...
+
+    def iter(self, text: str, /) -> Iterator[tuple[int, Found]]: ...
+
+    def get_stats(self) -> Mapping[str, int]: ...
 
 
 def keywords_in[Found](text: str, automaton: Automaton[Found]) -> Iterator[tuple[int, Found]]:
     """The position of the last character of each keyword, and what the automaton holds for it. In pieces: a search
-    holds the interpreter's lock until it finds something."""
-    search = automaton.iter(text[:_PIECE_CHARACTERS])
-    yield from search
-    for at in range(_PIECE_CHARACTERS, len(text), _PIECE_CHARACTERS):
-        search.set(text[at : at + _PIECE_CHARACTERS])
-        yield from search
+    holds the interpreter's lock until it finds something.
+
+    A piece begins so far before the end of the one before that no keyword is missed. The library's own way to go on,
+    ``set``, frees memory that is not its own where a later piece has characters beyond the BMP and the first has none
+    (2.3.1): one emoji in a long text ended the process.
+    """
+    overlap = _longest(automaton) - 1
+    for at in range(0, len(text), _PIECE_CHARACTERS):
+        start = max(0, at - overlap)
+        for end, found in automaton.iter(text[start : at + _PIECE_CHARACTERS]):
+            if start + end >= at:
+                yield start + end, found
+
+
+@lru_cache(maxsize=64)
+def _longest(automaton: Automaton[object]) -> int:
+    return max(1, automaton.get_stats()["longest_word"])
