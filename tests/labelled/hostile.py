@@ -42,6 +42,7 @@ def hostile_texts(size: int) -> dict[str, str]:
         "marks": repeat("\u0301\u0327"),
         "expanding": repeat("\ufdfa"),
         "zero width": repeat("a\u200b"),
+        "wider at the end": "a" * (size - 4) + "\U0001f600",
         "brackets": repeat("["),
         "nested json": "[" * (size // 2) + "]" * (size // 2),
         "many values": json.dumps([100000 + one for one in range(size // 8)]),
