@@ -92,9 +92,18 @@ _GEMINI_VERBS: Final[Mapping[str, tuple[str, LlmForm, bool]]] = MappingProxyType
         "embedContent": ("embed", LlmForm.EMBED_CONTENT, False),
     }
 )
-_SOCKETS: Final = MappingProxyType({"/v1/responses": LlmForm.RESPONSES, "/v1/realtime": LlmForm.REALTIME})
-_CODEX_SOCKETS: Final = MappingProxyType({"/backend-api/codex/responses": LlmForm.RESPONSES})
-_AZURE_SOCKETS: Final = MappingProxyType(
+_SOCKETS: Final[Mapping[str, LlmForm]] = MappingProxyType(
+    {"/v1/responses": LlmForm.RESPONSES, "/v1/realtime": LlmForm.REALTIME}
+)
+_SOCKETS_OF_OPENAI: Final[Mapping[str, Mapping[str, LlmForm]]] = MappingProxyType(
+    {
+        "api.openai.com": _SOCKETS,
+        "eu.api.openai.com": _SOCKETS,
+        "us.api.openai.com": _SOCKETS,
+        "chatgpt.com": MappingProxyType({"/backend-api/codex/responses": LlmForm.RESPONSES}),
+    }
+)
+_SOCKETS_OF_AZURE: Final[Mapping[str, LlmForm]] = MappingProxyType(
     {
         "/openai/v1/responses": LlmForm.RESPONSES,
         "/openai/v1/realtime": LlmForm.REALTIME,
@@ -126,13 +135,11 @@ def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:
 def llm_socket(host: str, path: str) -> tuple[str, LlmForm] | None:
     """Provider and form, where the address is one of a language model that is asked over a WebSocket."""
     if _AZURE_HOST.fullmatch(host) is not None:
-        provider, paths = "azure", _AZURE_SOCKETS
+        provider, paths = "azure", _SOCKETS_OF_AZURE
+    elif host in _SOCKETS_OF_OPENAI:
+        provider, paths = "openai", _SOCKETS_OF_OPENAI[host]
     elif is_provider(host):
-        provider, paths = _PROVIDERS[host][0] if host in _PROVIDERS else "", _SOCKETS
-        if host == "chatgpt.com":
-            paths = _CODEX_SOCKETS
-        elif provider != "openai":
-            return None
+        return None
     else:
         provider, paths = _COMPATIBLE[0], _SOCKETS
     form = paths.get(path)

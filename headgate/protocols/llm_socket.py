@@ -32,10 +32,12 @@ def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> Js
     """What policies read as ``input.llm`` of a client's message: the members of a request's, and ``event``. ``path``
     and ``query`` are the handshake's. None where it is not for a language model. Raises nothing."""
     found = llm_socket(host, path)
-    event = message.get("type") if isinstance(message, dict) else None
-    if found is None or not isinstance(message, dict) or not isinstance(event, str):
+    if found is None or not isinstance(message, dict):
         return None
     provider, form = found
+    event = message.get("type")
+    if not isinstance(event, str):
+        return None
     read = _response(event, message) if form is LlmForm.RESPONSES else _realtime(event, message)
     named = "" if form is LlmForm.RESPONSES else _named(query)
     if read is None or named is None:
@@ -80,5 +82,6 @@ def _realtime(event: str, message: JsonObject) -> tuple[JsonObject, list[JsonVal
     if event not in (_UPDATE, _CREATE) or not isinstance(body, dict):
         return None
     items = body.get("input", [])
-    is_known = isinstance(items, list) and all(isinstance(one, dict) for one in items)
-    return (body, items) if isinstance(items, list) and is_known else None
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        return None
+    return body, items
