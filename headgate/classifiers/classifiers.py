@@ -11,7 +11,7 @@ from typing import Final
 
 from headgate.classifiers.folder import ClassifierFolder, Stamp, classifier_folder
 from headgate.classifiers.model import Classification
-from headgate.classifiers.session import Cancelled, ClassifierSession, Run
+from headgate.classifiers.session import ClassifierSession, Run
 from headgate.judges.model import JudgeError
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.tasks import TaskSet
@@ -52,17 +52,15 @@ class Classifiers:
         """Cancelling the wait also ends the work. Raises JudgeError, and UnavailableError where too many wait."""
         session = await self.session(name)
         run = Run()
-        task = self._tasks.start(self._in_turn(org_id, policy_id, session, texts, run), name="classify")
-        try:
-            # Shielded: the place is free when the thread has ended, and not when the caller has left.
-            said = await asyncio.shield(task)
-        except asyncio.CancelledError:
-            run.cancel()
-            if not run.has_begun:
-                task.cancel()
-            raise
-        assert isinstance(said, Classification)  # noqa: S101 - what _in_turn returns
-        return said
+        async with self._turns.turn(org_id, policy_id) as turn:
+            self._runs.add(run)
+            try:
+                return await turn.in_thread(session.classify, texts, run)
+            except asyncio.CancelledError:
+                run.cancel()
+                raise
+            finally:
+                self._runs.discard(run)
 
     async def session(self, name: str) -> ClassifierSession:
         """The classifier, as its files are now. Raises JudgeError where it cannot be asked."""
@@ -87,20 +85,6 @@ class Classifiers:
         await self._tasks.close()
         self._classifying.shutdown(wait=False, cancel_futures=True)
         self._reading.shutdown(wait=False, cancel_futures=True)
-
-    async def _in_turn(
-        self, org_id: str, policy_id: str, session: ClassifierSession, texts: Sequence[str], run: Run
-    ) -> Classification | None:
-        """None where the run was given up."""
-        async with self._turns.turn(org_id, policy_id) as turn:
-            run.has_begun = True
-            self._runs.add(run)
-            try:
-                return await turn.in_thread(session.classify, texts, run)
-            except Cancelled:
-                return None
-            finally:
-                self._runs.discard(run)
 
     async def _look(self, name: str) -> _Entry:
         """Of a failure too. A folder that is not there is not kept: it costs nothing to look again."""

@@ -36,7 +36,6 @@ class Run:
 
     def __init__(self) -> None:
         self.options: Any = None
-        self.has_begun = False
         self._is_cancelled = False
 
     def begin(self, options: Any) -> None:
