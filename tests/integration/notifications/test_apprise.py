@@ -174,18 +174,30 @@ async def test_a_process_that_is_killed_is_replaced(world) -> None:
     await apprise.close()
 
 
-async def test_services_that_hang_leave_no_process_and_no_file_open() -> None:
+async def test_services_that_fail_leave_no_process_and_no_file_open(mail_server) -> None:
     process = AppriseProcess(None, send_seconds=1)
+    mailbox, mail_port = mail_server
+    mail = "mailto://127.0.0.1:{}/?from=gate@example.com&to=ada@example.com"
     async with failing_server(json_answer(b"{}")) as server:
         url = Secret(f"json://127.0.0.1:{server.port}/")
         assert (await process.send(url, "t", "b", _HERE)).succeeded
         before = open_files()
-        for outage in (Outage.SILENT, Outage.DRIP):
+        for outage in Outage:
             await server.fail(outage)
-            assert (await process.send(url, "t", "b", _HERE)).failure == "deadline"
+            failed = not (await process.send(url, "t", "b", _HERE)).succeeded
+            # Half a head has a status: the library is content with that.
+            assert failed == (outage not in (Outage.NONE, Outage.HALF_HEAD)), outage
             await server.fail(Outage.NONE)
-            assert (await process.send(url, "t", "b", _HERE)).succeeded
-            assert await settled_files(before) <= before
+            assert (await process.send(url, "t", "b", _HERE)).succeeded, outage
+            assert await settled_files(before) <= before, outage
+        for outage in (Outage.CONNECT_HANGS, Outage.SILENT):
+            await server.fail(outage)
+            silent = await process.send(Secret(mail.format(server.port)), "t", "b", _HERE)
+            assert silent.failure == "deadline", outage
+            await server.fail(Outage.NONE)
+            assert (await process.send(Secret(mail.format(mail_port)), "t", "b", _HERE)).succeeded, outage
+            assert await settled_files(before) <= before, outage
+    assert len(mailbox.messages) == 2
     await process.close()
 
 

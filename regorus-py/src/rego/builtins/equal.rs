@@ -8,7 +8,7 @@ use super::weight::{WEIGHT_MAX, text, weigh};
 use crate::go_format::{AMBIGUOUS, has_one_spelling};
 
 /// Up to it, a double has every integer.
-const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+pub const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// Builtins that are looked at by `check` alone.
 pub fn guard_of(name: &str) -> Option<Guard> {
@@ -18,7 +18,6 @@ pub fn guard_of(name: &str) -> Option<Guard> {
             | "ceil"
             | "floor"
             | "round"
-            | "sum"
             | "bits.and"
             | "bits.or"
             | "bits.xor"
@@ -33,8 +32,7 @@ pub fn guard_of(name: &str) -> Option<Guard> {
 
 pub fn check(name: &str, values: &[Value]) -> Result<(), String> {
     let string = text(values, 0).unwrap_or_default();
-    if matches!(name, "format_int" | "json.marshal" | "json.marshal_with_options" | "product" | "sum" | "yaml.marshal")
-    {
+    if matches!(name, "format_int" | "json.marshal" | "json.marshal_with_options" | "yaml.marshal") {
         // A value that holds another many times over has no end when it is looked through.
         weigh(values, WEIGHT_MAX)?;
     }
@@ -56,6 +54,10 @@ pub fn check(name: &str, values: &[Value]) -> Result<(), String> {
         "yaml.unmarshal" | "yaml.is_valid" => yaml(string),
         "replace" if text(values, 1) == Some("") && !string.is_ascii() => Err(String::from("nothing to be replaced")),
         "to_number" if string.contains(char::is_whitespace) => Err(String::from("the string is no number")),
+        "to_number" => long_fraction(string).and_then(|()| short_exponent(string)),
+        "units.parse" if string.starts_with(['.', '-', '+']) && !has_digit_before_exponent(string) => {
+            Err(String::from("no number"))
+        }
         _ => Ok(()),
     }
 }
@@ -75,18 +77,14 @@ pub fn check_result(name: &str, values: &[Value], value: &Value) -> Result<(), S
             no_text(name, values, text)
         }
         ("json.patch", Value::Undefined) => Err(String::from("the patches do not fit")),
-        ("sum" | "product" | "units.parse_bytes", Value::Number(number))
-            if (string.contains('.') || has_exponent(string) || values.iter().any(has_fraction))
-                && number.as_i64().is_none()
-                && number.as_f64().is_none_or(|double| double.abs() >= EXACT_MAX) =>
-        {
-            Err(String::from("a result that would be rounded in OPA"))
-        }
-        ("units.parse", Value::Number(number))
-            if (string.contains('.') || has_exponent(string))
+        ("units.parse" | "units.parse_bytes", Value::Number(number))
+            if (string.contains('.') || has_exponent(string) || number.as_u64().is_none())
                 && number.as_f64().is_none_or(|double| double.abs() >= EXACT_MAX) =>
         {
             Err(String::from("a result with more digits than a double has"))
+        }
+        ("units.parse", Value::Number(number)) if number.as_f64().is_some_and(has_long_fraction) => {
+            Err(String::from("a result with more than ten decimals, which OPA rounds"))
         }
         ("yaml.marshal", _) => values.iter().try_for_each(whole),
         _ => Ok(()),
@@ -190,6 +188,20 @@ fn has_exponent(string: &str) -> bool {
         .split('e')
         .skip(1)
         .any(|rest| rest.starts_with(|next: char| next.is_ascii_digit() || matches!(next, '+' | '-')))
+}
+
+fn has_digit_before_exponent(string: &str) -> bool {
+    string.split(['e', 'E']).next().is_some_and(|number| number.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+fn has_long_fraction(double: f64) -> bool {
+    format!("{double:.10}").parse::<f64>() != Ok(double)
+}
+
+/// Go refuses what a 32-bit exponent does not hold, of zero too.
+fn short_exponent(string: &str) -> Result<(), String> {
+    let exponent = string.split_once(['e', 'E']).map_or("", |(_, exponent)| exponent);
+    if exponent.len() > 9 { Err(String::from("an exponent of more than nine characters")) } else { Ok(()) }
 }
 
 /// Doubles have seventeen digits.

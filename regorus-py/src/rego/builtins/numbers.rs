@@ -2,6 +2,7 @@
 
 use regorus::Value;
 
+use super::go_float::{self, Float};
 use super::guard::Guard;
 use super::weight::{WEIGHT_MAX, length, text, weigh};
 use crate::json::engine_reader;
@@ -9,13 +10,16 @@ use crate::json::engine_reader;
 const SHIFT_BITS_MAX: u64 = 4_096;
 const RANGE_MAX: i64 = 100_000;
 const PRODUCT_FACTORS_MAX: usize = 100;
+/// Each takes some microseconds.
+const FRACTIONS_MAX: usize = 10_000;
 const NUMBER_TEXT_MAX: usize = 64;
 
 pub fn guard_of(name: &str) -> Option<Guard> {
     Some(match name {
         "bits.lsh" => Guard::Check(shift),
         "numbers.range" | "numbers.range_step" => Guard::Check(range),
-        "product" => Guard::Check(product),
+        "product" => Guard::Unless(product),
+        "sum" => Guard::Unless(sum),
         "format_int" => Guard::Check(written_out),
         "to_number" => Guard::Instead(to_number),
         "units.parse" | "units.parse_bytes" => Guard::Check(unit),
@@ -44,14 +48,37 @@ fn range(values: &[Value]) -> Result<(), String> {
     }
 }
 
-fn product(values: &[Value]) -> Result<(), String> {
+fn product(values: &[Value]) -> Result<Option<Value>, String> {
     weigh(values, WEIGHT_MAX)?;
-    let factors = match values.first() {
-        Some(Value::Array(items)) => items.iter().count(),
-        Some(Value::Set(items)) => items.len(),
-        _ => 0,
-    };
-    if factors > PRODUCT_FACTORS_MAX { Err(format!("more than {PRODUCT_FACTORS_MAX} factors")) } else { Ok(()) }
+    let factors = numbers_of(values);
+    if factors.len() > PRODUCT_FACTORS_MAX {
+        return Err(format!("more than {PRODUCT_FACTORS_MAX} factors"));
+    }
+    has_fraction(&factors).then(|| go_float::fold(&factors, 1, Float::multiply)).transpose()
+}
+
+fn sum(values: &[Value]) -> Result<Option<Value>, String> {
+    weigh(values, WEIGHT_MAX)?;
+    let terms = numbers_of(values);
+    if !has_fraction(&terms) {
+        return Ok(None);
+    }
+    if terms.len() > FRACTIONS_MAX {
+        return Err(format!("more than {FRACTIONS_MAX} numbers with a fraction among them"));
+    }
+    go_float::fold(&terms, 0, Float::add).map(Some)
+}
+
+fn numbers_of(values: &[Value]) -> Vec<&Value> {
+    match values.first() {
+        Some(Value::Array(items)) => items.iter().collect(),
+        Some(Value::Set(items)) => items.iter_sorted().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn has_fraction(numbers: &[&Value]) -> bool {
+    numbers.iter().any(|number| matches!(number, Value::Number(number) if !number.is_integer()))
 }
 
 fn written_out(values: &[Value]) -> Result<(), String> {

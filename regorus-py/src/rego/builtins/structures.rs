@@ -46,15 +46,19 @@ fn pairwise(values: &[Value]) -> Result<(), String> {
     if pairs > PAIRS_MAX { Err(String::from("the arguments are too large")) } else { Ok(()) }
 }
 
-/// The engine says no where OPA refuses to compare.
-/// The engine fails at an empty list, which is a part of every other.
+/// The engine says no where OPA refuses to compare, and fails at an empty list, which is a part of every other. OPA
+/// counts an item of a list as often as it is there until all of the set seem found, and finds nothing in an empty list.
 fn subset(values: &[Value]) -> Result<Option<Value>, String> {
     pairwise(values)?;
     match values {
         [Value::Array(_), Value::Array(part)] if part.is_empty() => Ok(Some(Value::Bool(true))),
-        [Value::Object(_), Value::Object(_)]
-        | [Value::Set(_), Value::Set(_)]
-        | [Value::Array(_), Value::Array(_) | Value::Set(_)] => Ok(None),
+        [Value::Array(items), Value::Set(part)] => {
+            let found = items.iter().filter(|item| part.contains(item)).count();
+            Ok(Some(Value::Bool(!items.is_empty() && found >= part.len())))
+        }
+        [Value::Object(_), Value::Object(_)] | [Value::Set(_), Value::Set(_)] | [Value::Array(_), Value::Array(_)] => {
+            Ok(None)
+        }
         _ => Err(String::from("both arguments object.subset must be of the same type or array and set")),
     }
 }

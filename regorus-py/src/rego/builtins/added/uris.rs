@@ -31,11 +31,11 @@ pub struct Uri {
 impl Uri {
     pub fn parse(text: &str) -> Result<Self, String> {
         let failed = |why: &str| format!("parse {text:?}: net/url: {why}");
+        let mut uri = Self::default();
+        let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
         if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
             return Err(failed("invalid control character in URL"));
         }
-        let mut uri = Self::default();
-        let (text, fragment) = text.split_once('#').unwrap_or((text, ""));
         uri.fragment = unescaped(fragment).ok_or_else(|| failed("invalid URL escape"))?;
         let (scheme, rest) = scheme(text).ok_or_else(|| failed("missing protocol scheme"))?;
         uri.scheme = scheme.to_ascii_lowercase();
