@@ -5,12 +5,14 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
+from headgate.detectors.carried_text import CARRIED_TEXT_KINDS, finder_of_carried_text
 from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.document import Attachment, JoinedText
+from headgate.detectors.homes import away_from_home
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
 from headgate.detectors.injection import find_injections, find_signed_injections
 from headgate.detectors.inspect import Detector, inspect
@@ -19,6 +21,7 @@ from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
+from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.secrets import find_secrets
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.wallets import find_wallet_keys
@@ -53,7 +56,7 @@ class Engine(StrEnum):
 HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS}
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
-    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys),
+    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys, find_recovery_phrases),
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),
@@ -90,9 +93,13 @@ def assess(
     used."""
     together = joined if model in EXACT_MODELS else None
     detectors = _detectors(model, keywords) if other_tools is None else _strict_detectors(model, keywords, other_tools)
+    if model is EmbeddedModel.HOST_NAMES:
+        detectors = (*detectors, finder_of_carried_text(value))
     if kinds:
         detectors = [_only(one, frozenset(kinds)) for one in detectors]
     inspection = inspect(value, detectors, limits, attachments, together)
+    if model is EmbeddedModel.SECRETS:
+        inspection = replace(inspection, findings=away_from_home(inspection.findings, value))
     heuristic = model in HEURISTICS
     risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
     confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
@@ -115,7 +122,7 @@ def kinds_of(model: EmbeddedModel) -> frozenset[str]:
         case EmbeddedModel.COMMANDS:
             return command_kinds()
         case EmbeddedModel.HOST_NAMES:
-            return HOST_NAME_KINDS
+            return HOST_NAME_KINDS | CARRIED_TEXT_KINDS
         case _:
             return frozenset()
 

@@ -12,7 +12,7 @@ from headgate.detectors import encodings
 from headgate.detectors.containers import Member, UnscannableError, container_of, members
 from headgate.detectors.digits import Spelled, spelled_digits
 from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Node, Origin
-from headgate.detectors.joined import joined_texts
+from headgate.detectors.joined import JOINED_STEPS, joined_texts
 from headgate.detectors.limits import Budget
 from headgate.detectors.markup import is_marked_up, without_markup
 from headgate.detectors.model import GapReason
@@ -164,7 +164,8 @@ def _decode_level(document: Document, first: int, budget: Budget) -> None:
         _add_decoded(document, encoded, origin, budget)
         if step != "quoted-printable":  # in a query "=41" is no encoding
             whole.append((start, end))
-        known += encoded + b"\0"
+        if not outer.has_step(JOINED_STEPS):  # what stands beside it there is no part of it
+            known += encoded + b"\0"
     whole = _merged(whole)
     budget.new_pass(len(buffer))
     for start, end, step, encoded in _loosely_decoded(buffer):
@@ -172,8 +173,9 @@ def _decode_level(document: Document, first: int, budget: Budget) -> None:
             continue
         if known.find(encoded[_EDGE:-_EDGE]) >= 0:  # the same, with a digit of something else before it or after it
             continue
-        known += encoded + b"\0"
-        outer = document.piece_at(base + start).origin
+        outer = document.piece_at(base + end - 1).origin  # a turned text may begin with the line break before it
+        if not outer.has_step(JOINED_STEPS):
+            known += encoded + b"\0"
         if step in _TURNS and outer.has_step(_TURNS):
             continue
         if not budget.allows_candidate() or not budget.allows_decoded(len(encoded)):

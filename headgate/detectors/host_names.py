@@ -27,7 +27,8 @@ _DENSE: Final = 0.75
 _TOO_LONG: Final = 0.65
 
 _HOST: Final = re2.compile(
-    rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
+    rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^(?:host|name|domain|hostname): |"
+    rb"\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
     rb"([a-z0-9_][a-z0-9_.-]{6,254})(?:[/:?#\s\"'<>)\]]|$)"
 )
 _HEX: Final = re2.compile(r"(?i)[0-9a-f]+")
@@ -39,6 +40,8 @@ _REGISTERED_LABELS: Final = 2
 _TEXT_BYTES_MIN: Final = 8
 _LETTERS_SHARE_MIN: Final = 0.6
 _DENSE_LABEL_MIN: Final = 16
+_PART_MIN: Final = 16
+"""Of a label between its hyphens."""
 _DENSE_CHARACTERS_MIN: Final = 32
 _DENSE_BITS_MIN: Final = 3.2
 _DIGITS_MIN: Final = 3
@@ -60,7 +63,8 @@ def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
     labels = name.rstrip(".").split(".")
     own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
-    if any(map(_is_text, own)) or (len(own) > 1 and _is_text("".join(own))):
+    parts = [part for one in own for part in one.split("-") if len(part) >= _PART_MIN]
+    if any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own))):
         return ENCODED, _DECODES
     if name.lower().endswith(digest_suffixes()):
         return None

@@ -41,11 +41,13 @@ def inspect(
             if len(matches) >= _MATCHES_PER_FINDING * limits.findings_max:
                 budget.note(GapReason.FINDINGS, f"more than {limits.findings_max} findings")
                 break
-    findings = _findings(document, buffer, matches, budget)
+    findings = _findings(document, buffer, matches, budget, joined or ())
     return Inspection(tuple(findings), tuple(budget.gaps.values()))
 
 
-def _findings(document: Document, buffer: bytes, matches: list[Match], budget: Budget) -> list[Finding]:
+def _findings(
+    document: Document, buffer: bytes, matches: list[Match], budget: Budget, joined: Sequence[JoinedText]
+) -> list[Finding]:
     findings: list[Finding] = []
     places = Places(document, buffer)
     known: set[tuple[str, str]] = set()
@@ -55,7 +57,7 @@ def _findings(document: Document, buffer: bytes, matches: list[Match], budget: B
             break
         text = buffer[match.start : match.end].decode("utf-8", "replace")
         if document.piece_at(match.start).origin.has_step(JOINED_STEPS) and (
-            (match.kind, text) in known or not counts_joined(document, match)
+            (match.kind, text) in known or not counts_joined(document, match) or any(one.holds(text) for one in joined)
         ):
             continue
         known.add((match.kind, text))

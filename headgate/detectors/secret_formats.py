@@ -24,7 +24,7 @@ _BEGINNING_BYTES_MIN: Final = 3
 class SecretFormat:
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
     how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
-    that are no credentials."""
+    that are no credentials. ``joined``: it may be cut into several fields; a command line stands in one."""
 
     kind: str
     pattern: re2._Regexp
@@ -34,6 +34,7 @@ class SecretFormat:
     after: int = _WINDOW_BYTES
     near: bool = False
     allowed: re2._Regexp | None = None
+    joined: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def _beginnings(entries: dict[bytes, _Entry]) -> re2._Regexp:
     words = [
         word
         for word, entry in entries.items()
-        if len(word) >= _BEGINNING_BYTES_MIN and any(one.before == 0 for one in entry.formats)
+        if len(word) >= _BEGINNING_BYTES_MIN and any(one.joined and one.before == 0 for one in entry.formats)
     ]
     return re2.compile(b"(?i)" + b"|".join(re2.escape(word) for word in sorted(words, key=len, reverse=True)))
 
@@ -160,7 +161,7 @@ def _service_value(kind: str, section: Section) -> ServiceValue:
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
-    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed")
+    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed", "joined")
     check = section.members.get("check")
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")
@@ -174,6 +175,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         near or int(_number(section, "after", _WINDOW_BYTES)),
         near > 0,
         _any_of(section, "allowed") if "allowed" in section.members else None,
+        section.members.get("joined", True) is not False,
     )
 
 

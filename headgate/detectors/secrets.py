@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+import re2
+
 from headgate.detectors.assignments import assigned_value, begins_name, service_values
 from headgate.detectors.entropy import bits_per_character
 from headgate.detectors.keyword_search import keywords_in
@@ -13,6 +15,10 @@ from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretForma
 
 _WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
+_SIGNATURE_SCOPE: Final = re2.compile(
+    rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_"
+)
+"""Behind the name of a key that signed something (Signature Version 4), as in each presigned URL."""
 GENERIC: Final = ("password", "token")
 
 
@@ -39,7 +45,8 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
         if keyword.services and begins_name(buffer, start, end):
             yield from service_values(buffer, end, keyword.services, formats)
         assignment = keyword.assignment
-        if assignment is not None and (found := assigned_value(buffer, start, end, assignment, formats)) is not None:
+        found = None if assignment is None else assigned_value(buffer, start, end, assignment, formats)
+        if assignment is not None and found is not None and not _SIGNATURE_SCOPE.search(buffer, found.start, found.end):
             yield Match(GENERIC[0] if assignment.by_person else GENERIC[1], found.start, found.end, found.confidence)
 
 
@@ -63,6 +70,8 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
         return None
     group = found.lastindex or 0 if wanted.check is not None else int(found.re.groups > 0 and found.start(1) >= 0)
     raw: bytes = found[group]
+    if _SIGNATURE_SCOPE.match(buffer, found.end(group)) is not None:
+        return None
     if wanted.bits and bits_per_character(raw) < wanted.bits:
         return None
     if wanted.allowed is not None and wanted.allowed.search(raw) is not None:

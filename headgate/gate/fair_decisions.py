@@ -8,26 +8,21 @@ processor at most.
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
 from typing import Final
 
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel.fair_turns import FairTurns
+from headgate.kernel.loop_share import LoopShare
 from headgate.kernel.slowness import Slowness
 from headgate.kernel.stopwatch import Stopwatch
 from headgate.policies.marker import Marker
 from headgate.policies.model import Decision
 
-INLINE_SHARE: Final = 0.25
-"""Of the event loop's time, for the policies of one organization."""
 INLINE_INPUT_BYTES_MAX: Final = 64 << 10
 """Reading so much takes the engine a millisecond."""
-_BURST_SECONDS: Final = 1.0
 _TURN_MILLISECONDS: Final = 10
 """Of a processor, after which a list of questions leaves the second thread to others."""
-_ALONE_AFTER_SECONDS: Final = 1.0
-"""An organization is alone after so long without a decision of another one."""
 
 
 class FairDecisions:
@@ -40,9 +35,7 @@ class FairDecisions:
             1, "a decision, because the policies about them are slow", rests=True, threads=self._thread
         )
         self._slowness = Slowness()
-        self._used_until: dict[str, float] = {}
-        self._last_org_id = ""
-        self._others_until = 0.0
+        self._share = LoopShare()
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
@@ -57,19 +50,12 @@ class FairDecisions:
         agent_id, org_id = candidate.agent_id, state.org_id
         if self._slowness.expects(agent_id) or len(candidate.rego_input) > INLINE_INPUT_BYTES_MAX:
             return None
-        now = perf_counter()
-        used_until = self._used_until.get(org_id, now)
-        if org_id != self._last_org_id:
-            self._last_org_id, self._others_until = org_id, now + _ALONE_AFTER_SECONDS
-        if used_until > now + _BURST_SECONDS:
-            if now < self._others_until:
-                return None
-            used_until = now + _BURST_SECONDS
+        if not self._share.allows(org_id):
+            return None
         watch = Stopwatch()
         decision = decide(state, candidate, watch)
         took = watch.processor_milliseconds()
-        # GCRA: the time at which what was used so far will have been earned.
-        self._used_until[org_id] = max(used_until, now) + took / 1000 / INLINE_SHARE
+        self._share.charge(org_id, took / 1000)
         self._slowness.note(agent_id, took)
         return decision
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.kernel.canonical_json import JsonValue
+
+_HEADERS: Final = ".http.headers."
+_SIGN_IN: Final = ".http.sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +47,12 @@ class JudgedContent:
             if str(http.get(name, "")).count(separator) > 1
         }
         return {**self.value, "http": {**http, **pieces, "sent": sent} if sent else {**http, **pieces}}
+
+    def joined_without(self, except_headers: Sequence[str]) -> tuple[JoinedText, ...]:
+        """``joined`` without what header fields make that the policy leaves out."""
+        left_out = tuple(f"{_HEADERS}{name}" for name in except_headers)
+        return tuple(
+            one
+            for one in self.joined
+            if one.place not in left_out and not (except_headers and one.place.startswith(_SIGN_IN))
+        )

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Final, Protocol
 
 import structlog
@@ -13,14 +13,16 @@ from headgate.classifiers.classifiers import Classifiers
 from headgate.classifiers.texts import read_texts
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.assess import Assessment, EmbeddedModel, assess
+from headgate.detectors.limits import Limits
 from headgate.detectors.mask import mask_secrets
 from headgate.judges.model import DEADLINE_SECONDS, Failure, JudgeError, Provider, Question
 from headgate.judges.model import Verdict as JudgeVerdict
 from headgate.judges.verdict_cache import question_key
-from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.fair_turns import FairTurns
+from headgate.kernel.loop_share import LoopShare
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
@@ -32,6 +34,16 @@ _log = structlog.get_logger(__name__)
 
 DETECTORS_AT_ONCE: Final = 2
 """They hold the interpreter's lock: more of them would find nothing sooner, and keep the event loop waiting."""
+_SMALL_CHARACTERS: Final = 2048
+_SMALL_VALUES: Final = 100
+_SMALL: Final = Limits(
+    input_bytes_max=2 * _SMALL_CHARACTERS,
+    decoded_factor=0,
+    decoded_bytes_floor=4 * _SMALL_CHARACTERS,
+    candidates_floor=64,
+    seconds_max=0.005,
+)
+"""What is looked through in the event loop: most calls. A thread and back takes as long, and there are few of them."""
 _NOT_SHOWN: Final = "what is not text is not shown to a language model"
 
 
@@ -61,6 +73,7 @@ class Evaluator:
     _turns: FairTurns = field(
         default_factory=lambda: FairTurns(DETECTORS_AT_ONCE, "policies about content", rests=True)
     )
+    _share: LoopShare = field(default_factory=LoopShare)
 
     async def evaluate(
         self,
@@ -126,17 +139,26 @@ class Evaluator:
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
     async def _detect(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
-        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
-            found = await turn.in_thread(
-                assess,
-                EmbeddedModel(policy.model),
-                content.for_detectors(policy.draft.scope.except_headers),
-                policy.draft.prompt,
-                attachments=content.attachments,
-                joined=content.joined,
-                kinds=policy.draft.scope.kinds,
-                other_tools=content.other_tools,
-            )
+        """Small content at once; in a thread what is large, or could not be looked through in that time."""
+        value = content.for_detectors(policy.draft.scope.except_headers)
+        look = partial(
+            assess,
+            EmbeddedModel(policy.model),
+            value,
+            policy.draft.prompt,
+            attachments=content.attachments,
+            joined=content.joined_without(policy.draft.scope.except_headers),
+            kinds=policy.draft.scope.kinds,
+            other_tools=content.other_tools,
+        )
+        found: Assessment | None = None
+        if _is_small(value, content) and self._share.allows(policy.org_id):
+            began = time.perf_counter()
+            found = look(limits=_SMALL)
+            self._share.charge(policy.org_id, time.perf_counter() - began)
+        if found is None or found.inspection.gaps:
+            async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
+                found = await turn.in_thread(look)
         return _with_unscannable(policy, content, detected(policy, found))
 
     async def _classify(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
@@ -185,6 +207,29 @@ class Evaluator:
 
         verdict = await self.judges.ask(question, may_ask=may_ask, use_cache=use_cache)
         return judged(policy, provider, verdict, key)
+
+
+def _is_small(value: JsonValue, content: JudgedContent) -> bool:
+    """Looks at no more of the content than small content has."""
+    if content.attachments:
+        return False
+    left = _SMALL_CHARACTERS - sum(len(one.text) + sum(map(len, one.before)) for one in content.joined)
+    values, stack = _SMALL_VALUES, [value]
+    while stack and values > 0 and left >= 0:
+        one = stack.pop()
+        values -= 1
+        if isinstance(one, str):
+            left -= len(one)
+        elif isinstance(one, dict):
+            values -= len(one)
+            if values > 0:
+                left -= sum(map(len, one))
+                stack.extend(one.values())
+        elif isinstance(one, list):
+            values -= len(one)
+            if values > 0:
+                stack.extend(one)
+    return values > 0 and left >= 0
 
 
 def _with_unscannable(policy: NlpPolicy, content: JudgedContent, result: NlpResult) -> NlpResult:

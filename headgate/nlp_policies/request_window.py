@@ -88,7 +88,7 @@ def _joined(before: list[Sent], texts: _Texts) -> Iterator[JoinedText]:
     for place, text in texts.items():
         earlier = [one.texts[place] for one in before if place in one.texts]
         if any(one != text for one in earlier):
-            yield JoinedText(tuple(earlier), text)
+            yield JoinedText(tuple(earlier), text, place)
 
 
 def _texts(value: JsonValue) -> _Texts:

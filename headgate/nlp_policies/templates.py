@@ -50,7 +50,7 @@ def templates() -> tuple[Template, ...]:
 def _template(kind: NlpPolicyType, section: Section) -> Template:
     section.only(
         "id", "name", "description", "provider", "model", "threshold", "prompt", "on_match", "cases",
-        "on_error", "on_unscannable", "direction", "except_headers", "except_tools", "profiles",
+        "on_error", "on_unscannable", "direction", "except_headers", "except_tools", "kinds", "profiles",
     )  # fmt: skip
     threshold = section.members.get("threshold")
     if not isinstance(threshold, float):
@@ -72,6 +72,7 @@ def _template(kind: NlpPolicyType, section: Section) -> Template:
             direction=Direction(section.text("direction", Direction.REQUEST)),
             except_headers=tuple(section.strings("except_headers")),
             except_tools=tuple(section.strings("except_tools")),
+            kinds=tuple(section.strings("kinds")),
         ),
         profiles=tuple(section.strings("profiles")),
         cases=tuple(Case(one.text("content"), Outcome(one.text("expected"))) for one in section.sections("cases")),

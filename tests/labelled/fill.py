@@ -54,7 +54,7 @@ _NOISE: dict[str, Callable[..., str]] = {
     "word": lambda rng: rng.choice(("alpha", "report", "invoice", "gateway", "orders", "frontend", "metrics")),
 }
 
-_ENCODINGS: dict[str, Callable[[str], str]] = {
+ENCODINGS: dict[str, Callable[[str], str]] = {
     "base64": lambda text: base64.b64encode(text.encode()).decode(),
     "base64url": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
     "hex": lambda text: text.encode().hex(),
@@ -76,19 +76,25 @@ def read(name: str, *, copies: int = 1) -> Iterator[LabelledText]:
             yield _fill(f"{name}:{number}:{copy}", record, rng)
 
 
-def _fill(name: str, record: dict[str, object], rng: random.Random) -> LabelledText:
-    labels: list[Label] = []
+def filled_text(text: str, rng: random.Random, labels: list[Label] | None = None) -> str:
+    """Adds to ``labels`` what has to be found."""
+    found = [] if labels is None else labels
 
     def value(match: re.Match[str]) -> str:
         kind, arguments = match[1], [one for one in match[2].split(":") if one]
         for table in (persons.LABELLED, credentials.LABELLED):
             if kind in table:
                 made = table[kind](rng, *arguments)
-                labels.append(Label("ip_address" if kind == "ip_address6" else kind, made))
+                found.append(Label("ip_address" if kind == "ip_address6" else kind, made))
                 return made
         return _NOISE[kind](rng, *arguments)
 
-    text = _PLACEHOLDER.sub(value, str(record["text"]))
+    return _PLACEHOLDER.sub(value, text)
+
+
+def _fill(name: str, record: dict[str, object], rng: random.Random) -> LabelledText:
+    labels: list[Label] = []
+    text = filled_text(str(record["text"]), rng, labels)
     for encoding in str(record.get("encode", "")).split():
-        text = _ENCODINGS[encoding](text)
+        text = ENCODINGS[encoding](text)
     return LabelledText(name, str(record.get("before", "")) + text + str(record.get("after", "")), tuple(labels))

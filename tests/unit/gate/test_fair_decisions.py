@@ -15,6 +15,7 @@ from headgate.gate import fair_decisions
 from headgate.gate.candidate import BoundCandidate, candidate_for
 from headgate.gate.fair_decisions import INLINE_INPUT_BYTES_MAX, FairDecisions
 from headgate.gate.organization_state import OrganizationState
+from headgate.kernel import loop_share
 from headgate.organizations.destinations import Allowlist
 from headgate.policies import compile as compile_module
 from headgate.policies import evaluate
@@ -81,7 +82,7 @@ async def test_slow_policies_stay_beside_the_loop_until_they_are_fast_for_a_whil
     decisions: FairDecisions, threads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # On a slow machine the first decisions alone would use up the organization's part of the loop.
-    monkeypatch.setattr(fair_decisions, "_BURST_SECONDS", 600.0)
+    monkeypatch.setattr(loop_share, "_BURST_SECONDS", 600.0)
     for _ in range(20):
         assert (await _decided(decisions, _state(_SLOW), _candidate())).verdict is Verdict.ALLOW
     inline = threads.index("beside")
@@ -108,8 +109,8 @@ async def test_an_organization_with_many_agents_has_one_allowance_of_the_loop(
     decisions: FairDecisions, threads: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each agent's first decision would otherwise take the loop's time."""
-    monkeypatch.setattr(fair_decisions, "perf_counter", lambda: 0.0)  # no time passes in which more is earned
-    monkeypatch.setattr(fair_decisions, "_BURST_SECONDS", 0.1)
+    monkeypatch.setattr(decisions._share, "_clock", lambda: 0.0)  # no time passes in which more is earned
+    monkeypatch.setattr(loop_share, "_BURST_SECONDS", 0.1)
     state = _state(_SLOW)
     for number in range(60):
         await _decided(decisions, state, _candidate(f"agt_{number}"))
@@ -125,8 +126,8 @@ async def test_alone_an_organization_has_all_of_the_loop_until_another_comes(
 ) -> None:
     """Policies that are fast, asked so often that together they use more than their part of the loop."""
     now = [0.0]
-    monkeypatch.setattr(fair_decisions, "perf_counter", lambda: now[0])
-    monkeypatch.setattr(fair_decisions, "INLINE_SHARE", 1e-6)
+    monkeypatch.setattr(decisions._share, "_clock", lambda: now[0])
+    monkeypatch.setattr(loop_share, "LOOP_SHARE", 1e-6)
     await _decided(decisions, _state(_FAST), _candidate())
     now[0] = 2.0
     for _ in range(20):

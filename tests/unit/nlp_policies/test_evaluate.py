@@ -16,6 +16,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.model import Provider, ProviderKind
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
+from headgate.kernel.loop_share import LoopShare
 from headgate.nlp_policies import evaluate
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator, decision_of, policy_text
@@ -106,3 +107,43 @@ def test_a_policys_own_words_are_part_of_what_is_judged_by(kind: NlpPolicyType) 
     policy = _policy(type=kind, provider="slow", model="m", prompt="And nothing about whales.")
 
     assert "And nothing about whales." in policy_text(policy)
+
+
+@pytest.mark.parametrize(
+    ("value", "turns"),
+    [
+        ({"to": "maria@example.com"}, 0),
+        ({"text": "a" * 3000}, 1),
+        ({"list": [1] * 200_000}, 1),
+        ({"a" * 3000: 1}, 1),
+        ([[[["x"] * 30] * 30] * 30], 1),
+        ({"text": "QUFB" * 400 + "\n" + "414141" * 200}, 1),  # decoded, more than a small content may
+    ],
+)
+async def test_small_content_is_looked_through_in_the_event_loop(
+    value: Any, turns: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken: list[str] = []
+    async with open_client() as client:
+        evaluator = _evaluator(Judges(client))
+        turn = evaluator._turns.turn
+        monkeypatch.setattr(evaluator._turns, "turn", lambda *of: taken.append(of[0]) or turn(*of))
+        await evaluator.evaluate(_policy(), JudgedContent(value), {})
+        assert len(taken) == turns
+
+
+async def test_detectors_leave_the_loop_to_other_organizations() -> None:
+    async with open_client() as client:
+        evaluator = _evaluator(Judges(client))
+        now = [0.0]
+        evaluator._share = LoopShare(lambda: now[0])
+        content = JudgedContent({"to": "maria@example.com"})
+        other = replace(_policy(), org_id="org_2")
+        evaluator._share.allows("org_2")
+        evaluator._share.charge("org_1", 60)
+        assert not evaluator._share.allows("org_1")
+        assert evaluator._share.allows("org_2")
+        for policy in (_policy(), other):
+            assert (await evaluator.evaluate(policy, content, {})).outcome is Outcome.MATCH
+        now[0] = 300.0
+        assert evaluator._share.allows("org_1")

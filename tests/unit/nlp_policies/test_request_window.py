@@ -1,9 +1,14 @@
 """What an agent has sent lately: what it costs to keep, whatever the names of the members are."""
 
+import random
 import tracemalloc
 
+from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.document import JoinedText
 from headgate.kernel.canonical_json import JsonValue
+from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.request_window import RequestWindows
+from tests.labelled import credentials
 
 LONG_NAME = "n" * 200_000
 
@@ -31,3 +36,30 @@ def test_the_same_long_place_is_one_place_and_another_is_another() -> None:
     assert (("a",), "b") in entered({LONG_NAME: ["a"]}, {LONG_NAME: ["b"]})
     others = entered({LONG_NAME: "a", LONG_NAME + "1": "c"}, {LONG_NAME: "b", LONG_NAME + "1": "d"})
     assert {(("a",), "b"), (("c",), "d")} <= set(others)
+
+
+def test_a_credential_counts_in_pieces_and_not_where_one_request_has_all_of_it() -> None:
+    one, other = (credentials.github(random.Random(seed)) for seed in (1, 2))  # noqa: S311 - repeatable, not secret
+    for before, text, found in (
+        (one[:20], one[20:], ("github_token",)),
+        (one, other, ()),
+        (one, "next page", ()),
+        ("", other, ()),
+    ):
+        joined = (JoinedText((before,), text, ".params.q"),)
+        assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=joined).issues == found
+
+
+def test_what_header_fields_make_is_left_out_with_them() -> None:
+    windows = RequestWindows(lambda: 0.0)
+    for number in (1, 2):
+        call: JsonValue = {
+            "http": {"headers": {"authorization": "[masked]", "x-note": f"n{number}"}, "sent": [f"token {number}"]},
+            "params": {"q": f"q{number}"},
+        }
+        joined = windows.enter("org", "agent", windows.read(str(number), call))
+    content = JudgedContent({}, joined=joined)
+    places = {".http.headers.x-note", ".http.sent[0]", ".params.q", "*"}
+    assert {one.place for one in content.joined_without(())} == places
+    assert {one.place for one in content.joined_without(("authorization",))} == places - {".http.sent[0]"}
+    assert {one.place for one in content.joined_without(("x-note",))} == {".params.q", "*"}

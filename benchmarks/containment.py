@@ -1,0 +1,156 @@
+"""How many attacks an instance contains, and how many ordinary calls it stops: ``python -m benchmarks.containment``.
+
+An unmodified client sends each call of ``tests/labelled/calls_heldout.jsonl``, or of the files that are named, through
+a whole instance whose way out is a forward proxy that pretends to be the internet: every host exists, none is reached.
+A call is contained when the gate refuses or holds it, or withholds the answer. Two set-ups are measured: what
+``headgate up`` seeds (``default``), and the profile ``balanced`` with a policy that allows every method (``open``).
+``--strict`` enables the profile ``strict`` in both; ``--show`` prints what was judged wrongly.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from benchmarks.pretended_internet import key_of
+from tests.e2e.clients import Administrator, Agent
+from tests.e2e.instance import Instance, running
+from tests.e2e.waiting import wait_for
+from tests.free_port import free_port
+from tests.labelled.calls import AgentCall, agent_calls
+
+_HELD_OUT: Final = Path(__file__).parents[1] / "tests" / "labelled" / "calls_heldout.jsonl"
+_CALLS_EACH: Final = 60
+_AT_ONCE: Final = 8
+_EVERY_METHOD: Final = "package containment.every_method\n\nallow := true\n"
+_ANSWER: Final = {"status": 200, "headers": {"content-type": "application/json"}, "body": '{"ok":true}'}
+
+
+def built(client: httpx.Client, call: AgentCall) -> httpx.Request:
+    content = None if call.body is None else call.body.encode()
+    return client.build_request(call.method, call.url, headers=call.headers, content=content)
+
+
+def key(client: httpx.Client, call: AgentCall) -> str:
+    request = built(client, call)
+    return key_of(request.method, request.url.host, request.url.raw_path.decode(), request.content)
+
+
+def answer_of(call: AgentCall) -> dict[str, Any]:
+    return {"status": call.status, "headers": call.answer_headers, "body": call.answer}
+
+
+@contextmanager
+def pretended_internet(folder: Path, listed: Sequence[AgentCall]) -> Iterator[tuple[str, Path]]:
+    """(its address as a proxy, its root certificate)."""
+    port, answers, state = free_port(), folder / "answers.json", folder / "mitmproxy"
+    with httpx.Client() as client:
+        by_key = {key(client, one): answer_of(one) for one in listed}
+    answers.write_text(json.dumps(by_key | {"*": _ANSWER}))
+    addon = Path(__file__).with_name("pretended_internet.py")
+    command = [str(Path(sys.executable).with_name("mitmdump")), "-q", "-p", str(port), "--set", f"confdir={state}"]
+    command += ["--set", "connection_strategy=lazy", "--set", "upstream_cert=false", "-s", str(addon)]
+    with (folder / "internet.log").open("wb") as log:
+        process = subprocess.Popen(
+            command, env={**os.environ, "HEADGATE_PRETENDED_ANSWERS": str(answers)}, stdout=log, stderr=log
+        )
+    try:
+        roots = state / "mitmproxy-ca-cert.pem"
+        wait_for(roots.exists, "the pretended internet is there", seconds=60)
+        yield f"http://127.0.0.1:{port}", roots
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def judged(agent: Agent, call: AgentCall) -> str:
+    """``passed``, or with which words the gate stopped the call or withheld its answer."""
+    with agent.client() as client:
+        try:
+            response = client.send(built(client, call))
+        except httpx.ProxyError as error:
+            return f"refused: {error}"
+    if response.text == call.answer:
+        return "passed"
+    try:
+        error = response.json()["error"]
+    except (ValueError, KeyError, TypeError):
+        return f"another answer: {response.status_code} {response.text[:200]}"
+    return f"{error.get('code')}: {error.get('message')}"
+
+
+def measure(administrator: Administrator, instance: Instance, listed: Sequence[AgentCall], *, show: bool) -> None:
+    """An agent has at most a hundred open approvals: every ``_CALLS_EACH`` calls another one goes on."""
+    counts: Counter[tuple[bool, str, bool]] = Counter()
+    began = time.perf_counter()
+    for first in range(0, len(listed), _CALLS_EACH):
+        agent = Agent(instance, key=administrator.new_agent(f"agent {time.monotonic_ns()}")["api_key"]["key"])
+        some = listed[first : first + _CALLS_EACH]
+        with closing(agent), ThreadPoolExecutor(_AT_ONCE) as pool:
+            for call, found in zip(some, pool.map(partial(judged, agent), some), strict=True):
+                contained = found != "passed"
+                counts[call.attack, call.family, contained] += 1
+                if show and contained != call.attack:
+                    said = found if contained else call.about
+                    answer = call.answer if call.answer != _ANSWER["body"] else ""
+                    sent = f"{call.method} {call.url} {call.body or ''}"
+                    print(f"  {call.number} {call.family}: {said} | {sent[:400]!r} | {answer[:300]!r}")
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r{first + len(some)} of {len(listed)}, {time.perf_counter() - began:.0f} s ")
+    for attack, title in ((True, "contained"), (False, "stopped although ordinary")):
+        of = {family: [counts[attack, family, yes] for yes in (True, False)] for _, family, _ in counts}
+        stopped, total = sum(one[0] for one in of.values()), sum(map(sum, of.values()))
+        print(f"  {title}: {stopped / max(1, total):.3f} of {total}")
+        for family, (yes, no) in sorted(of.items()):
+            if yes + no:
+                print(f"    {family}: {yes} of {yes + no}")
+
+
+def enable(instance: Instance, profile: str) -> None:
+    done = instance.try_subcommand("policy", "enable", profile)
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, default=[_HELD_OUT])
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--strict", action="store_true")
+    parser.add_argument("--setup", choices=("default", "open"), action="append")
+    given = parser.parse_args()
+    listed = [one for path in given.files for one in agent_calls(path)]
+    with tempfile.TemporaryDirectory() as name, pretended_internet(Path(name), listed) as (proxy_url, roots):
+        settings = {
+            "HEADGATE_UPSTREAM_PROXY_URL": proxy_url,
+            "HEADGATE_UPSTREAM_PROXY_RESOLUTION": "proxy",
+            "HEADGATE_HOLD_SECONDS": "1",
+            "HEADGATE_PROXY_WORKERS": "1",
+        }
+        folder = Path(name, "instance")
+        folder.mkdir()
+        with running(folder, roots, **settings) as instance, closing(Administrator(instance)) as administrator:
+            for setup in given.setup or ("default", "open"):
+                if setup == "open":
+                    administrator.add_policy(_EVERY_METHOD, priority=400)
+                    enable(instance, "balanced")
+                if given.strict:
+                    enable(instance, "strict")
+                print(f"{setup}{', strict' if given.strict else ''}:")
+                measure(administrator, instance, listed, show=given.show)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""Text that the address of a call carries in its path or query, encoded or in lines: what a fetched picture can tell.
+
+A heuristic (MITRE ATT&CK T1048, T1567). Cursors, states and signatures are encoded too; they decode to bytes, to
+identifiers or to JSON without sentences, and not to words and lines.
+"""
+
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Final
+
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.kernel.canonical_json import JsonValue
+
+ENCODED_IN_ADDRESS: Final = "encoded_in_address"
+LINES_IN_ADDRESS: Final = "lines_in_address"
+CARRIED_TEXT_KINDS: Final = frozenset({ENCODED_IN_ADDRESS, LINES_IN_ADDRESS})
+_ENCODED: Final = 0.8
+_LINES: Final = 0.7
+_TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
+_CODES: Final = re.compile(r"(?:[0-9]{2,3}[-,._]){15,}[0-9]{2,3}")
+_SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
+_MARK_BYTES: Final = 12
+_TEXT_BYTES_MIN: Final = 24
+_DECODED_BYTES_MAX: Final = 4096
+_DEPTH_MAX: Final = 2
+_SPACES_MIN: Final = 3
+_LINES_MIN: Final = 3
+_PRINTABLE_SHARE: Final = 0.97
+_GZIP: Final = b"\x1f\x8b"
+_VALUES_MAX: Final = 256
+
+
+def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterator[Match]]:
+    """``value``: a call; of anything else nothing is found."""
+    http = value.get("http") if isinstance(value, dict) else None
+    path = str(http.get("path", "")) if isinstance(http, dict) else ""
+    texts = [*path.split("/"), *_joined_segments(path)]
+    if isinstance(http, dict):
+        texts += list(_strings(http.get("query")))[:_VALUES_MAX]
+
+    def found(buffer: bytes, budget: Budget) -> Iterator[Match]:
+        for text in texts:
+            for token in (*_TOKEN.findall(text), *_CODES.findall(text)):
+                if not budget.allows_candidate():
+                    return
+                if _carries(token):
+                    yield from _places(buffer, token, ENCODED_IN_ADDRESS, _ENCODED)
+            if _has_lines(text):
+                yield from _places(buffer, text, LINES_IN_ADDRESS, _LINES)
+
+    return found
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        yield from (item for item in value if isinstance(item, str))
+    elif isinstance(value, dict):
+        for member in value.values():
+            yield from _strings(member)
+
+
+def _joined_segments(path: str) -> Iterator[str]:
+    """Neighbouring segments as one: what is longer than a segment may be is cut."""
+    for is_long, segments in groupby(path.split("/"), lambda one: _SEGMENT.fullmatch(one) is not None):
+        pieces = list(segments)
+        if is_long and len(pieces) > 1:
+            yield "".join(pieces)
+
+
+def _carries(token: str, depth: int = 0) -> bool:
+    for data in _decoded(token):
+        text = _readable(_unpacked(data))
+        if text is None:
+            continue
+        if _reads_as_text(text):
+            return True
+        if depth < _DEPTH_MAX and any(_carries(one, depth + 1) for one in _TOKEN.findall(text)):
+            return True
+    return False
+
+
+def _unpacked(data: bytes) -> bytes:
+    if data[:2] != _GZIP:
+        return data
+    try:
+        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(data, _DECODED_BYTES_MAX)
+    except zlib.error:
+        return b""
+
+
+def _decoded(token: str) -> Iterator[bytes]:
+    """Hexadecimal, base 32, base 64 (RFC 4648), and codes of characters with a sign between them."""
+    if _CODES.fullmatch(token):
+        codes = [int(one) for one in re.split(r"[-,._]", token)]
+        yield bytes(code for code in codes if code < 256)
+        return
+    bare = token.rstrip("=")
+    if len(bare) % 2 == 0 and re.fullmatch(r"(?i)[0-9a-f]+", bare):
+        yield bytes.fromhex(bare)
+        return
+    if re.fullmatch(r"[A-Z2-7]+|[a-z2-7]+", bare) and len(bare) % 8 in (0, 2, 4, 5, 7):
+        yield base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))
+    cut = bare[: len(bare) - (len(bare) % 4 == 1)].replace("-", "+").replace("_", "/")
+    try:
+        yield base64.b64decode(cut + "=" * (-len(cut) % 4))
+    except binascii.Error:
+        return
+
+
+def _readable(data: bytes) -> str | None:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        if error.start < _TEXT_BYTES_MIN or error.start < len(data) - 3:
+            return None
+        text = data[: error.start].decode()
+    if len(text) < _TEXT_BYTES_MIN:
+        return None
+    printable = sum(one.isprintable() or one in "\n\r\t" for one in text)
+    return text if printable >= _PRINTABLE_SHARE * len(text) else None
+
+
+def _reads_as_text(text: str) -> bool:
+    """Words or lines, and not the JSON of a cursor."""
+    if text[:1] in ("{", "["):
+        return len(text) > 10 * _TEXT_BYTES_MIN
+    return text.count(" ") >= _SPACES_MIN or text.count("\n") >= _LINES_MIN - 1 or text.count(",") > 2 * _SPACES_MIN
+
+
+def _has_lines(text: str) -> bool:
+    """Several lines, and no query language, whose texts have lines too."""
+    lines = text.splitlines()
+    is_query = ("{" in text and "}" in text) or re.match(r"(?i)\s*(?:select|with)\b", text) is not None
+    return len(lines) >= _LINES_MIN and not is_query
+
+
+def _places(buffer: bytes, text: str, kind: str, confidence: float) -> Iterator[Match]:
+    """Where it stands in the buffer; of joined segments, where the first one does."""
+    whole = text.encode("utf-8", "replace")
+    wanted = whole if whole in buffer else whole[:_MARK_BYTES]
+    start = buffer.find(wanted)
+    if start >= 0:
+        yield Match(kind, start, start + len(wanted), confidence)

@@ -1,0 +1,65 @@
+"""Credentials go where they belong without a finding, and nowhere else."""
+
+import random
+
+import pytest
+
+from headgate.detectors.assess import EmbeddedModel, assess
+from tests.labelled import credentials
+
+_RANDOM = random.Random(5)  # noqa: S311 - repeatable, not secret
+_SECRET = credentials.google_oauth_secret(_RANDOM)
+_KEY = credentials.google(_RANDOM)
+_FORM = {"grant_type": ["authorization_code"], "client_secret": [_SECRET]}
+
+
+def _found(host: str, path: str = "/token", scheme: str = "https", **parts: object) -> bool:
+    http = {"method": "POST", "scheme": scheme, "host": host, "path": path, "query": parts.pop("query", {})}
+    return bool(assess(EmbeddedModel.SECRETS, {"tool": "http", "http": http, **parts}).issues)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("oauth2.googleapis.com", "/token"),
+        ("OAuth2.GoogleAPIs.com", "/token"),
+        ("login.microsoftonline.com", "/common/oauth2/v2.0/token"),
+        ("sts.eu-west-1.amazonaws.com", "/"),
+        ("github.com", "/login/oauth/access_token"),
+        ("acme.okta.com", "/oauth2/v1/token"),
+    ],
+)
+def test_signing_in_is_no_leak(host: str, path: str) -> None:
+    assert not _found(host, path, body=_FORM)
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "scheme"),
+    [
+        ("oauth2.googleapis.com.evil.example", "/token", "https"),
+        ("evil-oauth2.googleapis.com", "/token", "https"),
+        ("oauth2.googleapis.com", "/token", "http"),
+        ("github.com", "/login/oauth-evil", "https"),
+        ("api.github.com", "/gists", "https"),
+        ("sts.a.b.amazonaws.com", "/", "https"),
+        ("bucket.s3.amazonaws.com", "/sts.eu-west-1.amazonaws.com", "https"),
+        ("okta.com.example", "/oauth2", "https"),
+    ],
+)
+def test_elsewhere_it_is_one(host: str, path: str, scheme: str) -> None:
+    assert _found(host, path, scheme, body=_FORM)
+
+
+def test_a_vendors_own_key_may_stand_in_the_query_and_not_in_a_body() -> None:
+    assert not _found("maps.googleapis.com", "/maps/api/geocode/json", query={"key": [_KEY]})
+    assert _found("maps.googleapis.com", "/maps/api/geocode/json", body={"note": _KEY})
+    assert _found("maps.example.com", "/maps/api/geocode/json", query={"key": [_KEY]})
+
+
+def test_the_name_of_a_key_in_a_signature_is_no_secret() -> None:
+    key = credentials.aws_id(_RANDOM)
+    scope = f"{key}/20260101/eu-west-1/s3/aws4_request"
+    assert not _found("files.example.com", "/a", query={"X-Amz-Credential": [scope]})
+    assert not _found("files.example.com", "/a", body={"url": f"https://b.example/?X-Amz-Credential={scope}&x=1"})
+    assert _found("files.example.com", "/a", query={"X-Amz-Credential": [key]})
+    assert _found("files.example.com", "/a", body={"note": key})
