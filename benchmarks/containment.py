@@ -29,13 +29,13 @@ from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance, running
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
-from tests.labelled.calls import AgentCall, agent_calls
+from tests.labelled.calls import DEFAULT_ANSWER, AgentCall, agent_calls
 
 _HELD_OUT: Final = Path(__file__).parents[1] / "tests" / "labelled" / "calls_heldout.jsonl"
 _CALLS_EACH: Final = 60
 _AT_ONCE: Final = 8
 _EVERY_METHOD: Final = "package containment.every_method\n\nallow := true\n"
-_ANSWER: Final = {"status": 200, "headers": {"content-type": "application/json"}, "body": '{"ok":true}'}
+_FAILURE: Final = 500
 
 
 def built(client: httpx.Client, call: AgentCall) -> httpx.Request:
@@ -58,7 +58,7 @@ def pretended_internet(folder: Path, listed: Sequence[AgentCall]) -> Iterator[tu
     port, answers, state = free_port(), folder / "answers.json", folder / "mitmproxy"
     with httpx.Client() as client:
         by_key = {key(client, one): answer_of(one) for one in listed}
-    answers.write_text(json.dumps(by_key | {"*": _ANSWER}))
+    answers.write_text(json.dumps(by_key | {"*": DEFAULT_ANSWER}))
     addon = Path(__file__).with_name("pretended_internet.py")
     command = [str(Path(sys.executable).with_name("mitmdump")), "-q", "-p", str(port), "--set", f"confdir={state}"]
     command += ["--set", "connection_strategy=lazy", "--set", "upstream_cert=false", "-s", str(addon)]
@@ -76,7 +76,10 @@ def pretended_internet(folder: Path, listed: Sequence[AgentCall]) -> Iterator[tu
 
 
 def judged(agent: Agent, call: AgentCall) -> str:
-    """``passed``, or with which words the gate stopped the call or withheld its answer."""
+    """``passed``, or with which words the gate stopped the call or withheld its answer.
+
+    Raises RuntimeError for any other answer: a failure of the measurement is no containment.
+    """
     with agent.client() as client:
         try:
             response = client.send(built(client, call))
@@ -84,15 +87,20 @@ def judged(agent: Agent, call: AgentCall) -> str:
             return f"refused: {error}"
     if response.text == call.answer:
         return "passed"
+    if "RESPONSE_WITHHELD" in response.text:
+        return "the answer was withheld"
     try:
         error = response.json()["error"]
-    except (ValueError, KeyError, TypeError):
-        return f"another answer: {response.status_code} {response.text[:200]}"
-    return f"{error.get('code')}: {error.get('message')}"
+        code, message = error["code"], error["message"]
+    except (ValueError, KeyError, TypeError) as failure:
+        raise RuntimeError(f"call {call.number}: {response.status_code} {response.text[:200]}") from failure
+    if response.status_code >= _FAILURE:
+        raise RuntimeError(f"call {call.number}: {code} {message}")
+    return f"{code}: {message}"
 
 
 def measure(administrator: Administrator, instance: Instance, listed: Sequence[AgentCall], *, show: bool) -> None:
-    """An agent has at most a hundred open approvals: every ``_CALLS_EACH`` calls another one goes on."""
+    """Uses a new agent for every ``_CALLS_EACH`` calls: an agent may have at most 100 open approvals."""
     counts: Counter[tuple[bool, str, bool]] = Counter()
     began = time.perf_counter()
     for first in range(0, len(listed), _CALLS_EACH):
@@ -104,7 +112,7 @@ def measure(administrator: Administrator, instance: Instance, listed: Sequence[A
                 counts[call.attack, call.family, contained] += 1
                 if show and contained != call.attack:
                     said = found if contained else call.about
-                    answer = call.answer if call.answer != _ANSWER["body"] else ""
+                    answer = call.answer if call.answer != DEFAULT_ANSWER["body"] else ""
                     sent = f"{call.method} {call.url} {call.body or ''}"
                     print(f"  {call.number} {call.family}: {said} | {sent[:400]!r} | {answer[:300]!r}")
         if sys.stderr.isatty():

@@ -11,8 +11,8 @@ from typing import Final
 
 from headgate.detectors.carried_text import CARRIED_TEXT_KINDS, finder_of_carried_text
 from headgate.detectors.commands import command_kinds, find_commands
+from headgate.detectors.credential_destinations import without_expected
 from headgate.detectors.document import Attachment, JoinedText
-from headgate.detectors.homes import away_from_home
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
 from headgate.detectors.injection import find_injections, find_signed_injections
 from headgate.detectors.inspect import Detector, inspect
@@ -99,7 +99,7 @@ def assess(
         detectors = [_only(one, frozenset(kinds)) for one in detectors]
     inspection = inspect(value, detectors, limits, attachments, together)
     if model is EmbeddedModel.SECRETS:
-        inspection = replace(inspection, findings=away_from_home(inspection.findings, value))
+        inspection = replace(inspection, findings=without_expected(inspection.findings, value))
     heuristic = model in HEURISTICS
     risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
     confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)

@@ -1,7 +1,8 @@
-"""Text that the address of a call carries in its path or query, encoded or in lines: what a fetched picture can tell.
+"""Text that the address of a call carries in its path or query, encoded or as a table (exfiltration, for example by the
+URL of a picture).
 
 A heuristic (MITRE ATT&CK T1048, T1567). Cursors, states and signatures are encoded too; they decode to bytes, to
-identifiers or to JSON without sentences, and not to words and lines.
+identifiers or to JSON, and not to words and lines.
 """
 
 import base64
@@ -17,22 +18,23 @@ from headgate.detectors.model import Match
 from headgate.kernel.canonical_json import JsonValue
 
 ENCODED_IN_ADDRESS: Final = "encoded_in_address"
-LINES_IN_ADDRESS: Final = "lines_in_address"
-CARRIED_TEXT_KINDS: Final = frozenset({ENCODED_IN_ADDRESS, LINES_IN_ADDRESS})
+TABLE_IN_ADDRESS: Final = "table_in_address"
+CARRIED_TEXT_KINDS: Final = frozenset({ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS})
 _ENCODED: Final = 0.8
-_LINES: Final = 0.7
+_TABLE: Final = 0.75
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
-_CODES: Final = re.compile(r"(?:[0-9]{2,3}[-,._]){15,}[0-9]{2,3}")
+_CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
 _MARK_BYTES: Final = 12
 _TEXT_BYTES_MIN: Final = 24
 _DECODED_BYTES_MAX: Final = 4096
 _DEPTH_MAX: Final = 2
+_INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
 _LINES_MIN: Final = 3
+_COLUMN_SIGNS: Final = ",;\t|:"
 _PRINTABLE_SHARE: Final = 0.97
 _GZIP: Final = b"\x1f\x8b"
-_VALUES_MAX: Final = 256
 
 
 def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterator[Match]]:
@@ -41,17 +43,19 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     path = str(http.get("path", "")) if isinstance(http, dict) else ""
     texts = [*path.split("/"), *_joined_segments(path)]
     if isinstance(http, dict):
-        texts += list(_strings(http.get("query")))[:_VALUES_MAX]
+        texts += _strings(http.get("query"))
 
     def found(buffer: bytes, budget: Budget) -> Iterator[Match]:
+        budget.new_pass(len(buffer))
         for text in texts:
-            for token in (*_TOKEN.findall(text), *_CODES.findall(text)):
-                if not budget.allows_candidate():
-                    return
-                if _carries(token):
+            if not budget.allows_candidate():
+                return
+            tokens = () if text.startswith("data:") else (*_TOKEN.findall(text), *_CODES.findall(text))
+            for token in tokens:
+                if _carries(token, budget):
                     yield from _places(buffer, token, ENCODED_IN_ADDRESS, _ENCODED)
-            if _has_lines(text):
-                yield from _places(buffer, text, LINES_IN_ADDRESS, _LINES)
+            if _is_table(text):
+                yield from _places(buffer, text, TABLE_IN_ADDRESS, _TABLE)
 
     return found
 
@@ -67,21 +71,26 @@ def _strings(value: JsonValue) -> Iterator[str]:
 
 
 def _joined_segments(path: str) -> Iterator[str]:
-    """Neighbouring segments as one: what is longer than a segment may be is cut."""
+    """Joins adjacent segments: data longer than one segment is cut."""
     for is_long, segments in groupby(path.split("/"), lambda one: _SEGMENT.fullmatch(one) is not None):
         pieces = list(segments)
         if is_long and len(pieces) > 1:
             yield "".join(pieces)
 
 
-def _carries(token: str, depth: int = 0) -> bool:
+def _carries(token: str, budget: Budget, depth: int = 0) -> bool:
+    """Every decoding is charged: 200 tokens in a token in a token would take seconds."""
     for data in _decoded(token):
-        text = _readable(_unpacked(data))
+        unpacked = _unpacked(data)
+        if not (budget.allows_candidate() and budget.has_time() and budget.allows_decoded(len(unpacked))):
+            return False
+        text = _readable(unpacked)
         if text is None:
             continue
         if _reads_as_text(text):
             return True
-        if depth < _DEPTH_MAX and any(_carries(one, depth + 1) for one in _TOKEN.findall(text)):
+        inner = [*dict.fromkeys(_TOKEN.findall(text))][:_INNER_TOKENS_MAX] if depth < _DEPTH_MAX else []
+        if any(_carries(one, budget, depth + 1) for one in inner):
             return True
     return False
 
@@ -98,7 +107,7 @@ def _unpacked(data: bytes) -> bytes:
 def _decoded(token: str) -> Iterator[bytes]:
     """Hexadecimal, base 32, base 64 (RFC 4648), and codes of characters with a sign between them."""
     if _CODES.fullmatch(token):
-        codes = [int(one) for one in re.split(r"[-,._]", token)]
+        codes = [int(one) for one in re.split(r"[-._]", token)]
         yield bytes(code for code in codes if code < 256)
         return
     bare = token.rstrip("=")
@@ -128,17 +137,19 @@ def _readable(data: bytes) -> str | None:
 
 
 def _reads_as_text(text: str) -> bool:
-    """Words or lines, and not the JSON of a cursor."""
+    """Words or lines; not JSON, as cursors and tokens are."""
     if text[:1] in ("{", "["):
-        return len(text) > 10 * _TEXT_BYTES_MIN
+        return False
     return text.count(" ") >= _SPACES_MIN or text.count("\n") >= _LINES_MIN - 1 or text.count(",") > 2 * _SPACES_MIN
 
 
-def _has_lines(text: str) -> bool:
-    """Several lines, and no query language, whose texts have lines too."""
-    lines = text.splitlines()
-    is_query = ("{" in text and "}" in text) or re.match(r"(?i)\s*(?:select|with)\b", text) is not None
-    return len(lines) >= _LINES_MIN and not is_query
+def _is_table(text: str) -> bool:
+    """Several lines with the same columns: rows of a database, and no query in lines."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return len(lines) >= _LINES_MIN and any(
+        lines[0].count(sign) > 0 and all(line.count(sign) == lines[0].count(sign) for line in lines)
+        for sign in _COLUMN_SIGNS
+    )
 
 
 def _places(buffer: bytes, text: str, kind: str, confidence: float) -> Iterator[Match]:

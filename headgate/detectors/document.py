@@ -99,16 +99,12 @@ class Attachment(NamedTuple):
 
 
 class JoinedText(NamedTuple):
-    """``text`` after what came before it elsewhere, at the same ``place``: what is found counts where it is in none of
-    them alone."""
+    """``text`` after what came before it elsewhere, at the same ``place``: what is found counts where it reaches from
+    one into the other."""
 
     before: tuple[str, ...]
     text: str
     place: str = ""
-
-    def holds(self, found: str) -> bool:
-        """Whether one of the texts alone has it."""
-        return found in self.text or any(found in one for one in self.before)
 
 
 class Piece(NamedTuple):

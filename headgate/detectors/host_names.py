@@ -1,8 +1,8 @@
 """Host names that carry data: whoever runs the name server of a domain reads every name that is asked for below it.
 
 MITRE ATT&CK T1048.003 and T1071.004 (exfiltration and tunnelling over DNS). A label has at most 63 octets and a name
-255 (RFC 1035, section 2.3.4), so that data is encoded and spread over labels. A heuristic: it looks at the destination,
-at the URLs in a request, and at what commands look up. Names that clouds make from digests are known by their suffixes.
+255 (RFC 1035, section 2.3.4), so that data is encoded and spread over labels. A heuristic: it reads the destination,
+the URLs in a request, and what commands look up. Names that clouds make from digests are known by their suffixes.
 """
 
 import base64
@@ -27,8 +27,7 @@ _DENSE: Final = 0.75
 _TOO_LONG: Final = 0.65
 
 _HOST: Final = re2.compile(
-    rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^(?:host|name|domain|hostname): |"
-    rb"\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
+    rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
     rb"([a-z0-9_][a-z0-9_.-]{6,254})(?:[/:?#\s\"'<>)\]]|$)"
 )
 _HEX: Final = re2.compile(r"(?i)[0-9a-f]+")

@@ -6,7 +6,7 @@ from typing import Final
 
 from headgate.detectors.decode import document_of
 from headgate.detectors.document import Attachment, Document, JoinedText, Places
-from headgate.detectors.joined import JOINED_STEPS, counts_joined
+from headgate.detectors.joined import JOINED_STEPS, counts_joined, is_whole_in_a_request
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
 from headgate.detectors.prepare import prepare
@@ -57,7 +57,9 @@ def _findings(
             break
         text = buffer[match.start : match.end].decode("utf-8", "replace")
         if document.piece_at(match.start).origin.has_step(JOINED_STEPS) and (
-            (match.kind, text) in known or not counts_joined(document, match) or any(one.holds(text) for one in joined)
+            (match.kind, text) in known
+            or not counts_joined(document, match)
+            or is_whole_in_a_request(document, match, text, joined)
         ):
             continue
         known.add((match.kind, text))

@@ -10,9 +10,11 @@ from itertools import accumulate
 from typing import Final
 
 from headgate.detectors.document import ROOT, Document, JoinedText, Origin
+from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY
 from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.secrets import find_secrets
 
 JOINED_STEPS: Final = frozenset(("fields", "requests"))
 JOINED_BYTES_MAX: Final = 16_384
@@ -23,6 +25,10 @@ _DIGITS: Final = re.compile(r"[0-9]+")
 _CREDENTIAL_MAX: Final = 512
 _ENDS_MAX: Final = 16
 _KEYWORD: Final = "keyword"
+_REQUESTS: Final = frozenset(("requests",))
+_PAYLOAD: Final = "*"
+"""The place of all that a request carries: what is cut into its fields is whole there."""
+_PATIENT: Final = Limits(seconds_max=0.05)
 
 
 def joined_texts(document: Document, earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
@@ -58,7 +64,7 @@ def _lines(pieces: list[str], *, least_end: int) -> str:
     ends = [end for end in accumulate(map(len, pieces)) if end >= least_end]
     lines, left = [whole], JOINED_BYTES_MAX
     data = whole.encode("ascii", "replace")  # as many bytes as characters
-    for found in secret_formats().beginnings.finditer(data):
+    for found in secret_formats().joined_beginnings.finditer(data):
         start = found.start()
         for end in ends[bisect_right(ends, found.end()) :][:_ENDS_MAX]:
             left -= end - start
@@ -81,3 +87,19 @@ def counts_joined(document: Document, match: Match) -> bool:
             start, end = origin.start, origin.end
         origin = origin.outer
     return end > document.piece_at(start).text_start + origin.size
+
+
+def is_whole_in_a_request(document: Document, match: Match, text: str, joined: Sequence[JoinedText]) -> bool:
+    """Whether what was found in joined requests is all in one of them, and there goes where it may: in a header field
+    that the policy excepts, or to a destination that expects it. A pattern without an end reaches on into the next
+    request; its beginning in the earlier one alone is a credential then."""
+    if not document.piece_at(match.start).origin.has_step(_REQUESTS):
+        return False
+    for one in joined:
+        if one.place != _PAYLOAD and (text in one.text or any(text in before for before in one.before)):
+            return True
+        before = "".join(one.before)
+        size = next((size for size in range(min(len(before), len(text)), 0, -1) if before.endswith(text[:size])), 0)
+        if size and any(found.kind == match.kind for found in find_secrets(text[:size].encode(), Budget(_PATIENT))):
+            return True
+    return False

@@ -95,6 +95,8 @@ def pdf_members(data: bytes, size_max: int, has_time: Callable[[], bool]) -> Ite
     fonts = (_maps_of(one, has_time) for one in streams if b"beginbf" in one)
     maps = list(islice(chain.from_iterable(fonts), _MAPS_MAX))
     yield _texts(b"\n".join(outside), [], has_time, is_whole=True)
+    if has_more:
+        yield Member("", b"", is_whole=False)
     for one in streams:
         if container_of(one) is not None:  # an embedded file
             yield Member("", one, is_whole=not has_more)

@@ -1,12 +1,14 @@
-"""Recovery phrases of wallets: twelve to twenty-four words of BIP 39 in a row. Whoever has them has the money.
+"""Recovery phrases of wallets: twelve to twenty-four words of BIP 39 in a row. They give access to the wallet.
 
-The list has no ``the``, ``of`` or ``is``, so that no sentence is twelve of its words long. The checksum of a phrase is
-not asked for: a phrase with one wrong word is soon tried with others.
+The list lacks ``the``, ``of`` and ``is``, so that ordinary sentences seldom match. The checksum is verified only where
+commas and other signs separate the words, as in lists of columns: an attacker can guess one wrong word.
 """
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Final
+from hashlib import sha256
+from itertools import pairwise
+from typing import Final, NamedTuple
 
 import re2
 
@@ -15,40 +17,75 @@ from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
 RECOVERY_PHRASE: Final = "recovery_phrase"
-_WORDS_MIN: Final = 12
+_LENGTHS: Final = (12, 15, 18, 21, 24)
 _DISTINCT_MIN: Final = 9
+_WORD_BITS: Final = 11
 _FOUND: Final = 0.95
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
 _RUN: Final = re2.compile(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
 _WORD: Final = re2.compile(rb"(?i)[a-z]+")
+_WRITTEN_OUT: Final = re2.compile(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
 
 
 def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """From the first word to the last."""
-    known = _recovery_words()
     for run in _RUN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        first, end, words = run.start(), run.start(), list[bytes]()
-        for word in _WORD.finditer(run[0]):
-            text = word[0].lower()
-            if text in known:
-                first = first if words else run.start() + word.start()
-                end = run.start() + word.end()
-                words.append(text)
-                continue
-            if _is_phrase(words):
-                break
-            words.clear()
-        if _is_phrase(words):
-            yield Match(RECOVERY_PHRASE, first, end, _FOUND)
+        for words in _known_words(run[0]):
+            written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
+            for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
+                yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
 
 
-def _is_phrase(words: list[bytes]) -> bool:
-    return len(words) >= _WORDS_MIN and len(set(words)) >= _DISTINCT_MIN
+class _Word(NamedTuple):
+    start: int
+    end: int
+    text: bytes
+
+
+def _known_words(run: bytes) -> Iterator[list[_Word]]:
+    """Stretches of words of the list."""
+    known, words = _recovery_words(), list[_Word]()
+    for word in _WORD.finditer(run):
+        text = word[0].lower()
+        if text in known:
+            words.append(_Word(word.start(), word.end(), text))
+        elif words:
+            yield words
+            words = []
+    if words:
+        yield words
+
+
+def _written_out(words: list[_Word], run: bytes) -> Iterator[list[_Word]]:
+    """Cut where a sign stands between two words that no phrase has."""
+    part = words[:1]
+    for one, other in pairwise(words):
+        if _WRITTEN_OUT.fullmatch(run, one.end, other.start) is None:
+            yield part
+            part = []
+        part.append(other)
+    yield part
+
+
+def _is_phrase(words: list[_Word]) -> bool:
+    texts = [word.text for word in words]
+    return len(texts) >= _LENGTHS[0] and len(set(texts)) >= _DISTINCT_MIN and texts != sorted(texts)
+
+
+def _has_checksum(words: list[_Word]) -> bool:
+    """BIP 39, "Generating the mnemonic": behind each 32 bits of entropy, one of its SHA-256."""
+    if len(words) not in _LENGTHS:
+        return False
+    numbers = _recovery_words()
+    bits = "".join(f"{numbers[word.text]:0{_WORD_BITS}b}" for word in words)
+    size = len(bits) * 32 // 33
+    digest = sha256(int(bits[:size], 2).to_bytes(size // 8)).digest()
+    return f"{digest[0]:08b}"[: len(bits) - size] == bits[size:]
 
 
 @cache
-def _recovery_words() -> frozenset[bytes]:
+def _recovery_words() -> dict[bytes, int]:
     lines = resource_path("detectors", "recovery_words.txt").read_bytes().splitlines()
-    return frozenset(line for line in lines if line.isalpha())
+    return {word: number for number, word in enumerate(line for line in lines if line.isalpha())}

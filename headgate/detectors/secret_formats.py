@@ -1,6 +1,6 @@
 """``config/detectors/secrets.yaml`` and ``gitleaks.yaml``, compiled once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -24,7 +24,8 @@ _BEGINNING_BYTES_MIN: Final = 3
 class SecretFormat:
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
     how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
-    that are no credentials. ``joined``: it may be cut into several fields; a command line stands in one."""
+    that are no credentials. ``joined``: joined texts are searched for it too; not for
+    command lines, which one field holds."""
 
     kind: str
     pattern: re2._Regexp
@@ -83,10 +84,12 @@ class _Entry:
 @dataclass(frozen=True, slots=True)
 class SecretFormats:
     """``keywords`` finds a ``Keyword`` in text that is ASCII-lowered bytes read as Latin-1; ``beginnings``, what
-    formats with a beginning of their own begin with; ``allowed``, values that are no credentials."""
+    formats with a beginning of their own begin with; ``joined_beginnings``, those that count in joined texts;
+    ``allowed``, values that are no credentials."""
 
     keywords: ahocorasick.Automaton
     beginnings: re2._Regexp
+    joined_beginnings: re2._Regexp
     kinds: frozenset[str]
     placeholders: Placeholders
     allowed: re2._Regexp
@@ -121,7 +124,8 @@ def secret_formats() -> SecretFormats:
     placeholders = own.section("placeholders")
     return SecretFormats(
         _automaton(entries),
-        _beginnings(entries),
+        _beginnings(entries, lambda one: True),
+        _beginnings(entries, lambda one: one.joined),
         frozenset((*own.section("formats").members, *published.section("formats").members)),
         Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
         _any_of(published, "allowed"),
@@ -142,11 +146,11 @@ def _automaton(entries: dict[bytes, _Entry]) -> ahocorasick.Automaton:
     return automaton
 
 
-def _beginnings(entries: dict[bytes, _Entry]) -> re2._Regexp:
+def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> re2._Regexp:
     words = [
         word
         for word, entry in entries.items()
-        if len(word) >= _BEGINNING_BYTES_MIN and any(one.joined and one.before == 0 for one in entry.formats)
+        if len(word) >= _BEGINNING_BYTES_MIN and any(counts(one) and one.before == 0 for one in entry.formats)
     ]
     return re2.compile(b"(?i)" + b"|".join(re2.escape(word) for word in sorted(words, key=len, reverse=True)))
 
@@ -166,6 +170,9 @@ def _format(kind: str, section: Section) -> SecretFormat:
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")
     near = int(_number(section, "near", 0))
+    joined = section.members.get("joined", True)
+    if not isinstance(joined, bool):
+        raise section.fail("joined", "true or false is required")
     return SecretFormat(
         kind,
         _compiled(section, section.text("pattern")),
@@ -175,7 +182,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         near or int(_number(section, "after", _WINDOW_BYTES)),
         near > 0,
         _any_of(section, "allowed") if "allowed" in section.members else None,
-        section.members.get("joined", True) is not False,
+        joined,
     )
 
 

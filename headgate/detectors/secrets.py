@@ -15,8 +15,9 @@ from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretForma
 
 _WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
+_KEY_NAME: Final = re2.compile(rb"(?:AKIA|ASIA)[A-Z2-7]{16}")
 _SIGNATURE_SCOPE: Final = re2.compile(
-    rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_"
+    rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_request"
 )
 """Behind the name of a key that signed something (Signature Version 4), as in each presigned URL."""
 GENERIC: Final = ("password", "token")
@@ -46,7 +47,7 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
             yield from service_values(buffer, end, keyword.services, formats)
         assignment = keyword.assignment
         found = None if assignment is None else assigned_value(buffer, start, end, assignment, formats)
-        if assignment is not None and found is not None and not _SIGNATURE_SCOPE.search(buffer, found.start, found.end):
+        if assignment is not None and found is not None and not _is_signature_scope(buffer[found.start : found.end]):
             yield Match(GENERIC[0] if assignment.by_person else GENERIC[1], found.start, found.end, found.confidence)
 
 
@@ -70,7 +71,7 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
         return None
     group = found.lastindex or 0 if wanted.check is not None else int(found.re.groups > 0 and found.start(1) >= 0)
     raw: bytes = found[group]
-    if _SIGNATURE_SCOPE.match(buffer, found.end(group)) is not None:
+    if _KEY_NAME.fullmatch(raw) is not None and _SIGNATURE_SCOPE.match(buffer, found.end(group)) is not None:
         return None
     if wanted.bits and bits_per_character(raw) < wanted.bits:
         return None
@@ -83,3 +84,9 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
     elif wanted.bits and (formats.placeholders.hold(value) or is_in_words(value)):
         confidence = NO
     return None if confidence == NO else Match(wanted.kind, found.start(group), found.end(group), confidence)
+
+
+def _is_signature_scope(value: bytes) -> bool:
+    name = _KEY_NAME.match(value)
+    scope = None if name is None else _SIGNATURE_SCOPE.match(value, name.end())
+    return scope is not None and value[scope.end() : scope.end() + 1] in (b"", b"&")

@@ -6,7 +6,6 @@ from time import time
 from typing import Final
 
 from headgate.detectors.assess import EXACT_MODELS
-from headgate.detectors.homes import homes
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.judged_content import judged_content
 from headgate.gate.organization_state import OrganizationState
@@ -50,10 +49,8 @@ class ContentJudge:
         content = judged_content(candidate.draft)
         agent = state.org_id, candidate.agent_id
         sent, told = None, None
-        is_exact = any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies)
-        # Whole credentials go where agents sign in: with a later request they would make what looks like one in pieces.
-        if is_exact and not homes().is_sign_in(content.value):
-            sent = self._windows.read(candidate.digest.hex(), content.for_detectors(()))
+        if any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies):
+            sent = self._windows.read(candidate.digest.hex(), content.by_field())
             elsewhere: list[Sent] = []
             if self._shared is not None:
                 elsewhere, told = await self._shared.tell(*agent, sent)

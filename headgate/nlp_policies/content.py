@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.detectors.document import Attachment, JoinedText
-from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue
 
-_HEADERS: Final = ".http.headers."
-_SIGN_IN: Final = ".http.sent"
+_FIELDS: Final = (".http.headers.", ".http.sent.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,15 @@ class JudgedContent:
         }
         return {**self.value, "http": {**http, **pieces, "sent": sent} if sent else {**http, **pieces}}
 
+    def by_field(self) -> JsonValue:
+        """As ``for_detectors`` without an exception, and what signs in by the name of its field."""
+        value = self.for_detectors(())
+        if not isinstance(value, dict) or not isinstance(http := value.get("http"), dict):
+            return value
+        sent: JsonObject = {name: list(texts) for name, texts in self.sent.items()}
+        return {**value, "http": {**http, "sent": sent}}
+
     def joined_without(self, except_headers: Sequence[str]) -> tuple[JoinedText, ...]:
-        """``joined`` without what header fields make that the policy leaves out."""
-        left_out = tuple(f"{_HEADERS}{name}" for name in except_headers)
-        return tuple(
-            one
-            for one in self.joined
-            if one.place not in left_out and not (except_headers and one.place.startswith(_SIGN_IN))
-        )
+        """``joined`` without the texts of header fields that the policy excepts."""
+        left_out = {f"{start}{name}" for name in except_headers for start in _FIELDS}
+        return tuple(one for one in self.joined if one.place.partition("[")[0] not in left_out)

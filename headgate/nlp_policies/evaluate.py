@@ -22,7 +22,7 @@ from headgate.judges.verdict_cache import question_key
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.fair_turns import FairTurns
-from headgate.kernel.loop_share import LoopShare
+from headgate.kernel.loop_share import LoopRests, LoopShare
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
@@ -34,16 +34,16 @@ _log = structlog.get_logger(__name__)
 
 DETECTORS_AT_ONCE: Final = 2
 """They hold the interpreter's lock: more of them would find nothing sooner, and keep the event loop waiting."""
-_SMALL_CHARACTERS: Final = 2048
-_SMALL_VALUES: Final = 100
+SMALL_CHARACTERS: Final = 2048
+SMALL_VALUES: Final = 100
 _SMALL: Final = Limits(
-    input_bytes_max=2 * _SMALL_CHARACTERS,
+    input_bytes_max=2 * SMALL_CHARACTERS,
     decoded_factor=0,
-    decoded_bytes_floor=4 * _SMALL_CHARACTERS,
+    decoded_bytes_floor=4 * SMALL_CHARACTERS,
     candidates_floor=64,
     seconds_max=0.005,
 )
-"""What is looked through in the event loop: most calls. A thread and back takes as long, and there are few of them."""
+"""Limits of an inspection in the event loop. Most calls fit them; a switch to a thread costs as much as inspecting."""
 _NOT_SHOWN: Final = "what is not text is not shown to a language model"
 
 
@@ -74,6 +74,7 @@ class Evaluator:
         default_factory=lambda: FairTurns(DETECTORS_AT_ONCE, "policies about content", rests=True)
     )
     _share: LoopShare = field(default_factory=LoopShare)
+    _rests: LoopRests = field(default_factory=LoopRests)
 
     async def evaluate(
         self,
@@ -139,7 +140,7 @@ class Evaluator:
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
     async def _detect(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
-        """Small content at once; in a thread what is large, or could not be looked through in that time."""
+        """Inspects small content in the event loop; in a thread what is large, or exceeds ``_SMALL``."""
         value = content.for_detectors(policy.draft.scope.except_headers)
         look = partial(
             assess,
@@ -152,10 +153,13 @@ class Evaluator:
             other_tools=content.other_tools,
         )
         found: Assessment | None = None
-        if _is_small(value, content) and self._share.allows(policy.org_id):
+        fits = _is_small(value, content) and len(policy.draft.prompt or "") <= SMALL_CHARACTERS
+        if fits and self._rests.allows() and self._share.allows(policy.org_id):
             began = time.perf_counter()
             found = look(limits=_SMALL)
-            self._share.charge(policy.org_id, time.perf_counter() - began)
+            took = time.perf_counter() - began
+            self._rests.charge(took)
+            self._share.charge(policy.org_id, took)
         if found is None or found.inspection.gaps:
             async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
                 found = await turn.in_thread(look)
@@ -210,26 +214,21 @@ class Evaluator:
 
 
 def _is_small(value: JsonValue, content: JudgedContent) -> bool:
-    """Looks at no more of the content than small content has."""
-    if content.attachments:
+    """Whether it has at most ``SMALL_CHARACTERS`` and ``SMALL_VALUES``; stops counting there."""
+    if content.attachments or content.other_tools is not None:
         return False
-    left = _SMALL_CHARACTERS - sum(len(one.text) + sum(map(len, one.before)) for one in content.joined)
-    values, stack = _SMALL_VALUES, [value]
-    while stack and values > 0 and left >= 0:
+    left = SMALL_CHARACTERS - sum(len(one.text) + sum(map(len, one.before)) for one in content.joined)
+    values, stack = SMALL_VALUES, [value]
+    while stack and values >= 0 and left >= 0:
         one = stack.pop()
-        values -= 1
         if isinstance(one, str):
             left -= len(one)
-        elif isinstance(one, dict):
+        elif isinstance(one, dict | list):
             values -= len(one)
-            if values > 0:
-                left -= sum(map(len, one))
-                stack.extend(one.values())
-        elif isinstance(one, list):
-            values -= len(one)
-            if values > 0:
-                stack.extend(one)
-    return values > 0 and left >= 0
+            if values >= 0:
+                stack.extend(one.values() if isinstance(one, dict) else one)
+                left -= sum(map(len, one)) if isinstance(one, dict) else 0
+    return values >= 0 and left >= 0
 
 
 def _with_unscannable(policy: NlpPolicy, content: JudgedContent, result: NlpResult) -> NlpResult:

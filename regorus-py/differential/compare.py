@@ -10,7 +10,7 @@ from differential.ask import Call
 
 SAME, ERROR_HERE, DIFFERENT = "same", "error here", "different"
 ROUNDED = {"sum", "product", "units.parse"}
-"""OPA writes up to 20 digits of them; a double, which policies have, is the nearest one."""
+"""OPA writes up to 20 digits; both results are compared as the nearest double."""
 ERROR = "-"
 NOT_THERE = "unknown builtin"
 

@@ -21,7 +21,9 @@ from headgate.kernel.canonical_json import JsonValue
 from tests.labelled.fill import ENCODINGS, filled_text
 
 _ENCODED = re.compile(r"\[\[([a-z0-9_]+)\|((?:(?!\[\[|\]\]).)*)\]\]", re.DOTALL)
-_ANSWER: dict[str, Any] = {"status": 200, "headers": {"content-type": "application/json"}, "body": '{"ok":true}'}
+DEFAULT_ANSWER: dict[str, Any] = {
+    "status": 200, "headers": {"content-type": "application/json"}, "body": '{"ok":true}'
+}  # fmt: skip
 _MORE_ENCODINGS: dict[str, Callable[[str], str]] = {
     "base32": lambda text: base64.b32encode(text.encode()).decode(),
     "base85": lambda text: base64.b85encode(text.encode()).decode(),
@@ -54,7 +56,7 @@ def agent_calls(path: Path) -> Iterator[AgentCall]:
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         record = json.loads(line)
         rng = random.Random(zlib.crc32(f"{path.stem}:{number}".encode()))  # noqa: S311 - repeatable, not secret
-        request, answer = record["request"], _ANSWER | (record.get("answer") or {})
+        request, answer = record["request"], DEFAULT_ANSWER | (record.get("answer") or {})
         body = request.get("body")
         yield AgentCall(
             number,

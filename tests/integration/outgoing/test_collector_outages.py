@@ -1,5 +1,5 @@
-"""A collector of telemetry that fails in every way: its thread comes back, what was lost is counted, and no file
-descriptor is left."""
+"""A collector of telemetry that fails in every way: the exporter's thread continues, dropped batches are counted, and
+no file descriptor is left. A dripping collector is left out: the library waits as long as each byte comes in time."""
 
 import asyncio
 import logging

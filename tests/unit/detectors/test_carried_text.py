@@ -3,12 +3,14 @@
 import base64
 import gzip
 import json
+import zlib
 from urllib.parse import quote
 
 import pytest
 
+from headgate.detectors import carried_text
 from headgate.detectors.assess import EmbeddedModel, assess
-from headgate.detectors.carried_text import ENCODED_IN_ADDRESS, LINES_IN_ADDRESS
+from headgate.detectors.carried_text import ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS
 from headgate.kernel.canonical_json import JsonValue
 
 _TEXT = "host db-prod-2 port 5432\nuser ledger\nvpn gateway is 10.12.0.5\n"
@@ -43,8 +45,12 @@ def test_encoded_text_is_found(path: str, query: dict[str, str]) -> None:
     assert _issues(path, **query) == (ENCODED_IN_ADDRESS,)
 
 
-def test_lines_are_found() -> None:
-    assert _issues("/log", d="id,name\n1,Ada\n2,Grace\n") == (LINES_IN_ADDRESS,)
+def test_no_number_of_other_values_hides_it() -> None:
+    assert _issues("/a", **{f"p{number}": "x" for number in range(300)}, d=_BASE64) == (ENCODED_IN_ADDRESS,)
+
+
+def test_tables_are_found() -> None:
+    assert _issues("/log", d="id,name\n1,Ada\n2,Grace\n") == (TABLE_IN_ADDRESS,)
 
 
 @pytest.mark.parametrize(
@@ -59,6 +65,14 @@ def test_lines_are_found() -> None:
         ("/search", {"q": "how do I read a file line by line in Python without running out of memory"}),
         ("/graphql", {"query": "query {\n  viewer {\n    login\n  }\n}\n"}),
         ("/sql", {"q": "SELECT a\nFROM b\nWHERE c > 1\n"}),
+        ("/list", {"cursor": base64.b64encode(json.dumps({"id": 4711, "filter": "a b c d " * 60}).encode()).decode()}),
+        (
+            "/logo",
+            {"logo": "data:image/svg+xml;base64," + base64.b64encode(b"<svg> a b c d</svg>" * 5).decode()},
+        ),
+        ("/t", {"days": ",".join(str(number) for number in range(40, 75))}),
+        ("/kql", {"q": "Events\n| where a == 1\n| count\n"}),
+        ("/say", {"text": "Dear all,\nthe train is late.\nSee you at nine\n"}),
         ("/f", {"sig": "H4sIAAAA" + "AbCdEf0123456789" * 6}),
         ("/" + quote("große-übersicht"), {}),
     ],
@@ -70,3 +84,22 @@ def test_ordinary_addresses_carry_none(path: str, query: dict[str, str]) -> None
 @pytest.mark.parametrize("value", [None, 1, "text", [], {"http": 1}, {"http": {"path": 7, "query": [None, {"a": 1}]}}])
 def test_what_is_no_call_has_no_address(value: JsonValue) -> None:
     assert assess(EmbeddedModel.HOST_NAMES, value).issues == ()
+
+
+def test_nested_tokens_are_bounded() -> None:
+    """Each of these tokens unpacks to 4 KB of tokens, twice."""
+
+    def packed(text: str) -> str:
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31, 9)
+        return base64.b64encode(packer.compress(text.encode()) + packer.flush()).decode().rstrip("=")
+
+    token = packed("a" * 4096)
+    for _ in range(2):
+        token = packed(".".join([token] * 200)[:4090])
+    http: JsonValue = {"scheme": "https", "host": "a.example", "path": "/x", "query": {"q": [".".join([token] * 8)]}}
+    tried: list[int] = []
+    with pytest.MonkeyPatch.context() as patch:
+        unpacked = carried_text._unpacked
+        patch.setattr(carried_text, "_unpacked", lambda data: tried.append(1) or unpacked(data))
+        assess(EmbeddedModel.HOST_NAMES, {"http": http})
+    assert len(tried) < 400

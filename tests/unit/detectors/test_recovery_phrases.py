@@ -15,7 +15,7 @@ _WORDS = ["orbit", "crash", "office", "enter", "proof", "picnic", "bundle", "sti
         " ".join(_WORDS),
         "My words are " + " ".join(_WORDS) + ", please restore it",
         "+".join(_WORDS),
-        ", ".join(_WORDS),
+        "legal, winner, thank, year, wave, sausage, worth, useful, legal, winner, thank, yellow",  # of BIP 39's vectors
         "\n".join(f"{number}. {word}" for number, word in enumerate(_WORDS, 1)),
         " ".join(word.upper() for word in _WORDS),
         base64.b64encode(" ".join(_WORDS).encode()).decode(),
@@ -33,6 +33,9 @@ def test_a_phrase_is_found(text: str) -> None:
         " ".join([*_WORDS[:6], "zebras", *_WORDS[6:]]),
         "Please review this before they arrive, since every member must have their own ticket ready and paid.",
         " ".join(["post"] * 30),
+        ", ".join([*_WORDS[:-1], "zoo"]),
+        "account;address;amount;balance;category;city;country;code;ticket;tag;type;owner",
+        "animal baby beach bird book bread car cat chair child city cloud coffee",
         "\0".join(_WORDS),
     ],
 )

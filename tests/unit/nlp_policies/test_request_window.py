@@ -54,12 +54,31 @@ def test_what_header_fields_make_is_left_out_with_them() -> None:
     windows = RequestWindows(lambda: 0.0)
     for number in (1, 2):
         call: JsonValue = {
-            "http": {"headers": {"authorization": "[masked]", "x-note": f"n{number}"}, "sent": [f"token {number}"]},
+            "http": {"headers": {"authorization": "[masked]", "x-note": f"n{number}"}},
             "params": {"q": f"q{number}"},
         }
-        joined = windows.enter("org", "agent", windows.read(str(number), call))
+        sent = {"authorization": [f"token {number}"], "cookie": [f"cookie {number}"]}
+        joined = windows.enter("org", "agent", windows.read(str(number), JudgedContent(call, sent=sent).by_field()))
     content = JudgedContent({}, joined=joined)
-    places = {".http.headers.x-note", ".http.sent[0]", ".params.q", "*"}
+    tokens, cookies = ".http.sent.authorization[0]", ".http.sent.cookie[0]"
+    places = {".http.headers.x-note", tokens, cookies, ".params.q", "*"}
     assert {one.place for one in content.joined_without(())} == places
-    assert {one.place for one in content.joined_without(("authorization",))} == places - {".http.sent[0]"}
-    assert {one.place for one in content.joined_without(("x-note",))} == {".params.q", "*"}
+    assert {one.place for one in content.joined_without(("authorization",))} == places - {tokens}
+    assert {one.place for one in content.joined_without(("x-note", "cookie"))} == {tokens, ".params.q", "*"}
+
+
+def test_pieces_in_one_request_are_found_whatever_came_before() -> None:
+    token = credentials.gitlab(random.Random(3))  # noqa: S311 - repeatable, not secret
+    windows = RequestWindows(lambda: 0.0)
+    for number, params in enumerate(({"a": "hello"}, {"a": token[:12], "b": token[12:]})):
+        value: JsonValue = {"params": {**params}}
+        joined = windows.enter("org", "agent", windows.read(str(number), value))
+    assert assess(EmbeddedModel.SECRETS, value, joined=joined).issues == ("gitlab_token",)
+
+
+def test_a_token_that_was_allowed_does_not_reach_into_the_next_request() -> None:
+    token = credentials.jwt(random.Random(4))  # noqa: S311 - repeatable, not secret
+    joined = (JoinedText((token,), "txn1PQx7LmTz0bC4xYp", "*"),)
+    assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=joined).issues == ()
+    cut = (JoinedText((token[:30],), token[30:], "*"),)
+    assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=cut).issues == ("json_web_token",)

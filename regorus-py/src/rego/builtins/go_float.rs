@@ -82,7 +82,7 @@ impl Float {
         Self::rounded(&self.mantissa * &other.mantissa, self.exponent + other.exponent, PRODUCT_BITS)
     }
 
-    /// The fewest digits that are read as this number (`Text('g', -1)`), as a double would be read from them.
+    /// The double nearest to the shortest decimal text that Go writes for this number (`Text('g', -1)`).
     pub fn to_double(&self) -> Option<f64> {
         let (sign, mantissa) = self.mantissa.clone().into_parts();
         let one = Self { mantissa: BigInt::from(mantissa.clone()), exponent: self.exponent };

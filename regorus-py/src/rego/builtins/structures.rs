@@ -47,7 +47,7 @@ fn pairwise(values: &[Value]) -> Result<(), String> {
 }
 
 /// The engine says no where OPA refuses to compare, and fails at an empty list, which is a part of every other. OPA
-/// counts an item of a list as often as it is there until all of the set seem found, and finds nothing in an empty list.
+/// counts a repeated item of the list each time, and returns false for an empty list.
 fn subset(values: &[Value]) -> Result<Option<Value>, String> {
     pairwise(values)?;
     match values {

@@ -1,16 +1,19 @@
-"""Credentials go where they belong without a finding, and nowhere else."""
+"""Credentials are no findings where a destination expects them, and are findings everywhere else."""
 
 import random
 
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.credential_destinations import credential_destinations
+from headgate.detectors.secret_formats import secret_formats
 from tests.labelled import credentials
 
 _RANDOM = random.Random(5)  # noqa: S311 - repeatable, not secret
 _SECRET = credentials.google_oauth_secret(_RANDOM)
 _KEY = credentials.google(_RANDOM)
-_FORM = {"grant_type": ["authorization_code"], "client_secret": [_SECRET]}
+_PASSWORD = "Falcon.river8812"
+_FORM = {"grant_type": ["password"], "password": [_PASSWORD]}
 
 
 def _found(host: str, path: str = "/token", scheme: str = "https", **parts: object) -> bool:
@@ -26,7 +29,6 @@ def _found(host: str, path: str = "/token", scheme: str = "https", **parts: obje
         ("login.microsoftonline.com", "/common/oauth2/v2.0/token"),
         ("sts.eu-west-1.amazonaws.com", "/"),
         ("github.com", "/login/oauth/access_token"),
-        ("acme.okta.com", "/oauth2/v1/token"),
     ],
 )
 def test_signing_in_is_no_leak(host: str, path: str) -> None:
@@ -39,20 +41,32 @@ def test_signing_in_is_no_leak(host: str, path: str) -> None:
         ("oauth2.googleapis.com.evil.example", "/token", "https"),
         ("evil-oauth2.googleapis.com", "/token", "https"),
         ("oauth2.googleapis.com", "/token", "http"),
+        ("identitytoolkit.googleapis.com", "/v1/accounts:signUp", "https"),
         ("github.com", "/login/oauth-evil", "https"),
         ("api.github.com", "/gists", "https"),
         ("sts.a.b.amazonaws.com", "/", "https"),
         ("bucket.s3.amazonaws.com", "/sts.eu-west-1.amazonaws.com", "https"),
-        ("okta.com.example", "/oauth2", "https"),
+        ("attacker.okta.com", "/oauth2/v1/token", "https"),
+        ("evil-bucket.s3.amazonaws.com", "/a", "https"),
+        ("ec2-1-2-3-4.compute-1.amazonaws.com", "/", "https"),
+        ("storage.googleapis.com", "/evil/a", "https"),
     ],
 )
 def test_elsewhere_it_is_one(host: str, path: str, scheme: str) -> None:
     assert _found(host, path, scheme, body=_FORM)
 
 
+@pytest.mark.parametrize("other", [credentials.gitlab(_RANDOM), credentials.private_key(_RANDOM)])
+def test_other_credentials_are_findings_there_too(other: str) -> None:
+    assert _found("oauth2.googleapis.com", body={"assertion": other})
+    assert not _found("oauth2.googleapis.com", body={"client_secret": _SECRET})
+    assert _found("login.microsoftonline.com", body={"client_secret": _SECRET})
+
+
 def test_a_vendors_own_key_may_stand_in_the_query_and_not_in_a_body() -> None:
     assert not _found("maps.googleapis.com", "/maps/api/geocode/json", query={"key": [_KEY]})
     assert _found("maps.googleapis.com", "/maps/api/geocode/json", body={"note": _KEY})
+    assert _found("storage.googleapis.com", "/evil/a", query={"key": [_KEY]})
     assert _found("maps.example.com", "/maps/api/geocode/json", query={"key": [_KEY]})
 
 
@@ -63,3 +77,13 @@ def test_the_name_of_a_key_in_a_signature_is_no_secret() -> None:
     assert not _found("files.example.com", "/a", body={"url": f"https://b.example/?X-Amz-Credential={scope}&x=1"})
     assert _found("files.example.com", "/a", query={"X-Amz-Credential": [key]})
     assert _found("files.example.com", "/a", body={"note": key})
+    for secret in (credentials.gitlab(_RANDOM), credentials.npm(_RANDOM)):
+        assert _found("files.example.com", "/a", body={"note": f"{secret}/20260101/eu-west-1/s3/aws4_request"})
+    assert _found("files.example.com", "/a", body={"password": f"{_PASSWORD}/20260101/eu-west-1/s3/aws4_request"})
+
+
+def test_each_vendor_of_the_table_has_credentials() -> None:
+    formats = secret_formats()
+    kinds = {*formats.kinds, *(one.kind for keyword in formats.keywords.values() for one in keyword.services)}
+    for vendor, _ in credential_destinations().query:
+        assert any(kind.startswith(f"{vendor}_") for kind in kinds), vendor

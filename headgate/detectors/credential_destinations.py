@@ -1,0 +1,94 @@
+"""Credentials that a destination expects: ``config/detectors/credential_destinations.yaml``.
+
+Without this table, signing in would be a finding. Policies except header fields themselves (``scope.except_headers``).
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache
+from typing import Final
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.model import Finding
+from headgate.kernel.canonical_json import JsonValue
+
+_QUERY: Final = "$.http.query"
+_SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Destination:
+    """A host, or a pattern of one, and what the path begins with."""
+
+    host: str
+    path: str
+
+    def holds(self, host: str, path: str) -> bool:
+        # Only whole labels: evil-github.com is not below github.com.
+        below = host == self.host or host.endswith(f".{self.host}") or ("*" in self.host and self._fits(host))
+        return below and (path == self.path or path.startswith(f"{self.path}/") or not self.path)
+
+    def _fits(self, host: str) -> bool:
+        return host.count(".") == self.host.count(".") and fnmatchcase(host, self.host)
+
+
+type _ByVendor = tuple[tuple[str, tuple[_Destination, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialDestinations:
+    """By the vendor, which the names of its kinds of credentials begin with."""
+
+    sign_in: _ByVendor
+    query: _ByVendor
+
+    def expects(self, finding: Finding, host: str, path: str) -> bool:
+        """Whether ``host`` is one to sign in at with what was found, or the vendor's own with it in the query."""
+        if any(
+            (finding.kind in _SIGNS_IN or finding.kind.startswith(f"{vendor}_")) and _holds(destinations, host, path)
+            for vendor, destinations in self.sign_in
+        ):
+            return True
+        return finding.place.path.startswith(_QUERY) and any(
+            finding.kind.startswith(f"{vendor}_") and _holds(destinations, host, path)
+            for vendor, destinations in self.query
+        )
+
+
+@cache
+def credential_destinations() -> CredentialDestinations:
+    """Raises ValidationError for a table that cannot be used."""
+    document = read_document(resource_path("detectors", "credential_destinations.yaml"))
+    document.only("sign_in", "query")
+    return CredentialDestinations(_by_vendor(document.section("sign_in")), _by_vendor(document.section("query")))
+
+
+def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
+    """The findings in a call (``value``) that its destination does not expect."""
+    where = _destination(value) if findings else None
+    if where is None:
+        return findings
+    known = credential_destinations()
+    return tuple(one for one in findings if not known.expects(one, *where))
+
+
+def _holds(destinations: tuple[_Destination, ...], host: str, path: str) -> bool:
+    return any(one.holds(host, path) for one in destinations)
+
+
+def _by_vendor(section: Section) -> _ByVendor:
+    return tuple((vendor, tuple(map(_parsed, section.strings(vendor)))) for vendor in section.members)
+
+
+def _destination(value: JsonValue) -> tuple[str, str] | None:
+    """Host and path; None where it is no call over TLS."""
+    http = value.get("http") if isinstance(value, dict) else None
+    if not isinstance(http, dict) or http.get("scheme") != "https":
+        return None
+    return str(http.get("host", "")).lower(), str(http.get("path", ""))
+
+
+def _parsed(text: str) -> _Destination:
+    host, slash, path = text.partition("/")
+    return _Destination(host, slash + path)
