@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Final
 
+from headgate.detectors.host_names import has_readable_labels
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.kernel.canonical_json import JsonValue
@@ -24,6 +25,7 @@ _ENCODED: Final = 0.8
 _TABLE: Final = 0.75
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
 _CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){2,}[A-Za-z]{2,24}\.?")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
 _MARK_BYTES: Final = 12
 _TEXT_BYTES_MIN: Final = 24
@@ -54,6 +56,8 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
             for token in tokens:
                 if _carries(token, budget):
                     yield from _places(buffer, token, ENCODED_IN_ADDRESS, _ENCODED)
+            if _HOST.fullmatch(text) and has_readable_labels(text):  # as DNS over HTTPS asks for it
+                yield from _places(buffer, text, ENCODED_IN_ADDRESS, _ENCODED)
             if _is_table(text):
                 yield from _places(buffer, text, TABLE_IN_ADDRESS, _TABLE)
 

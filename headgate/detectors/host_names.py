@@ -58,12 +58,19 @@ def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
             yield Match(kind, found.start(1), found.end(1), confidence)
 
 
+def has_readable_labels(name: str) -> bool:
+    """Whether labels of a host name, below the registered domain, are readable text that is encoded."""
+    labels = name.rstrip(".").split(".")
+    own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
+    parts = [part for one in own for part in one.split("-") if len(part) >= _PART_MIN]
+    return any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own)))
+
+
 def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
     labels = name.rstrip(".").split(".")
     own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
-    parts = [part for one in own for part in one.split("-") if len(part) >= _PART_MIN]
-    if any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own))):
+    if has_readable_labels(name):
         return ENCODED, _DECODES
     if name.lower().endswith(digest_suffixes()):
         return None

@@ -36,8 +36,9 @@ _MORE_ENCODINGS: dict[str, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """``body`` is None where there is none. ``number`` is the line in its file."""
+    """``body`` is None where there is none. ``part`` names the file, ``number`` the line in it."""
 
+    part: str
     number: int
     attack: bool
     family: str
@@ -59,6 +60,7 @@ def agent_calls(path: Path) -> Iterator[AgentCall]:
         request, answer = record["request"], DEFAULT_ANSWER | (record.get("answer") or {})
         body = request.get("body")
         yield AgentCall(
+            path.stem,
             number,
             record["kind"] == "attack",
             record["family"],
