@@ -6,13 +6,13 @@ identifiers or to JSON, and not to words and lines.
 """
 
 import base64
-import binascii
 import re
 import zlib
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Final
 
+from headgate.detectors.encodings import from_base64, from_hexadecimal
 from headgate.detectors.host_names import has_readable_labels
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
@@ -115,16 +115,13 @@ def _decoded(token: str) -> Iterator[bytes]:
         yield bytes(code for code in codes if code < 256)
         return
     bare = token.rstrip("=")
-    if len(bare) % 2 == 0 and re.fullmatch(r"(?i)[0-9a-f]+", bare):
-        yield bytes.fromhex(bare)
+    if (data := from_hexadecimal(bare.encode())) is not None:
+        yield data
         return
     if re.fullmatch(r"[A-Z2-7]+|[a-z2-7]+", bare) and len(bare) % 8 in (0, 2, 4, 5, 7):
         yield base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))
-    cut = bare[: len(bare) - (len(bare) % 4 == 1)].replace("-", "+").replace("_", "/")
-    try:
-        yield base64.b64decode(cut + "=" * (-len(cut) % 4))
-    except binascii.Error:
-        return
+    if (data := from_base64(bare[: len(bare) - (len(bare) % 4 == 1)].encode())) is not None:
+        yield data
 
 
 def _readable(data: bytes) -> str | None:

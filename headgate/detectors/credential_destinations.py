@@ -43,18 +43,6 @@ class CredentialDestinations:
     sign_in: _ByVendor
     query: _ByVendor
 
-    def expects(self, finding: Finding, host: str, path: str) -> bool:
-        """Whether ``host`` is one to sign in at with what was found, or the vendor's own with it in the query."""
-        if any(
-            (finding.kind in _SIGNS_IN or finding.kind.startswith(f"{vendor}_")) and _holds(destinations, host, path)
-            for vendor, destinations in self.sign_in
-        ):
-            return True
-        return finding.place.path.startswith(_QUERY) and any(
-            finding.kind.startswith(f"{vendor}_") and _holds(destinations, host, path)
-            for vendor, destinations in self.query
-        )
-
 
 @cache
 def credential_destinations() -> CredentialDestinations:
@@ -70,11 +58,21 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     if where is None:
         return findings
     known = credential_destinations()
-    return tuple(one for one in findings if not known.expects(one, *where))
+    sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
+    return tuple(
+        one
+        for one in findings
+        if not (
+            one.kind.startswith(sign_in)
+            or (sign_in and one.kind in _SIGNS_IN)
+            or (one.place.path.startswith(_QUERY) and one.kind.startswith(query))
+        )
+    )
 
 
-def _holds(destinations: tuple[_Destination, ...], host: str, path: str) -> bool:
-    return any(one.holds(host, path) for one in destinations)
+def _own_kinds(table: _ByVendor, host: str, path: str) -> tuple[str, ...]:
+    """What the kinds of the vendors' own credentials begin with."""
+    return tuple(f"{vendor}_" for vendor, destinations in table if any(one.holds(host, path) for one in destinations))
 
 
 def _by_vendor(section: Section) -> _ByVendor:

@@ -60,25 +60,31 @@ def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 def has_readable_labels(name: str) -> bool:
     """Whether labels of a host name, below the registered domain, are readable text that is encoded."""
-    labels = name.rstrip(".").split(".")
-    own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
+    own = _own_labels(name)
     parts = [part for one in own for part in one.split("-") if len(part) >= _PART_MIN]
     return any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own)))
 
 
 def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
-    labels = name.rstrip(".").split(".")
-    own = [one for one in labels[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
     if has_readable_labels(name):
         return ENCODED, _DECODES
     if name.lower().endswith(digest_suffixes()):
         return None
-    if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN:
+    if sum(len(one) for one in _own_labels(name) if _is_dense(one)) >= _DENSE_CHARACTERS_MIN:
         return ENCODED, _DENSE
-    if len(labels) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
+    if len(_labels(name)) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
         return LONG, _TOO_LONG
     return None
+
+
+def _labels(name: str) -> list[str]:
+    return name.rstrip(".").split(".")
+
+
+def _own_labels(name: str) -> list[str]:
+    """Below the registered domain, without those of other scripts (RFC 5890)."""
+    return [one for one in _labels(name)[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
 
 
 def _is_text(label: str) -> bool:

@@ -5,11 +5,13 @@ from threading import Lock
 
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
+from headgate.detectors.credential_destinations import credential_destinations
 from headgate.detectors.host_names import digest_suffixes
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.phrases import phrases
+from headgate.detectors.recovery_phrases import recovery_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.visible import visible
@@ -36,5 +38,7 @@ def _prepare() -> None:
     phrases("tool_definitions")
     commands()
     digest_suffixes()
+    credential_destinations()
+    recovery_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

@@ -46,7 +46,7 @@ class _Word(NamedTuple):
 
 def _known_words(run: bytes) -> Iterator[list[_Word]]:
     """Stretches of words of the list."""
-    known, words = _recovery_words(), list[_Word]()
+    known, words = recovery_words(), list[_Word]()
     for word in _WORD.finditer(run):
         text = word[0].lower()
         if text in known:
@@ -78,7 +78,7 @@ def _has_checksum(words: list[_Word]) -> bool:
     """BIP 39, "Generating the mnemonic": behind each 32 bits of entropy, one of its SHA-256."""
     if len(words) not in _LENGTHS:
         return False
-    numbers = _recovery_words()
+    numbers = recovery_words()
     bits = "".join(f"{numbers[word.text]:0{_WORD_BITS}b}" for word in words)
     size = len(bits) * 32 // 33
     digest = sha256(int(bits[:size], 2).to_bytes(size // 8)).digest()
@@ -86,6 +86,7 @@ def _has_checksum(words: list[_Word]) -> bool:
 
 
 @cache
-def _recovery_words() -> dict[bytes, int]:
+def recovery_words() -> dict[bytes, int]:
+    """Each word with its number."""
     lines = resource_path("detectors", "recovery_words.txt").read_bytes().splitlines()
     return {word: number for number, word in enumerate(line for line in lines if line.isalpha())}

@@ -6,8 +6,6 @@ other labelled texts (``tests.labelled.fill``); ``[[base64|…]]`` encodes what 
 values are filled, not the text, so that quotes in them break nothing.
 """
 
-import base64
-import codecs
 import json
 import random
 import re
@@ -18,18 +16,18 @@ from pathlib import Path
 from typing import Any
 
 from headgate.kernel.canonical_json import JsonValue
+from tests.labelled import encoded
 from tests.labelled.fill import ENCODINGS, filled_text
 
 _ENCODED = re.compile(r"\[\[([a-z0-9_]+)\|((?:(?!\[\[|\]\]).)*)\]\]", re.DOTALL)
 DEFAULT_ANSWER: dict[str, Any] = {
     "status": 200, "headers": {"content-type": "application/json"}, "body": '{"ok":true}'
 }  # fmt: skip
-_MORE_ENCODINGS: dict[str, Callable[[str], str]] = {
-    "base32": lambda text: base64.b32encode(text.encode()).decode(),
-    "base85": lambda text: base64.b85encode(text.encode()).decode(),
-    "reversed": lambda text: text[::-1],
-    "rot13": lambda text: codecs.encode(text, "rot13"),
-    "spaced_hex": lambda text: text.encode().hex(" "),
+_ENCODINGS: dict[str, Callable[[str], str]] = {
+    **ENCODINGS,
+    **{name: encoded.ENCODINGS[name] for name in ("base85", "reversed", "rot13")},
+    "base32": encoded.ENCODINGS["base32 with padding"],
+    "spaced_hex": encoded.ENCODINGS["hex with spaces"],
     "html": lambda text: "".join(f"&#{ord(one)};" for one in text),
 }
 
@@ -101,7 +99,6 @@ def _filled_value(value: JsonValue, rng: random.Random) -> JsonValue:
 
 def _filled(text: str, rng: random.Random) -> str:
     text = filled_text(text, rng)
-    encodings = ENCODINGS | _MORE_ENCODINGS
-    while (encoded := _ENCODED.search(text)) is not None:
-        text = text[: encoded.start()] + encodings[encoded[1]](encoded[2]) + text[encoded.end() :]
+    while (found := _ENCODED.search(text)) is not None:
+        text = text[: found.start()] + _ENCODINGS[found[1]](found[2]) + text[found.end() :]
     return text

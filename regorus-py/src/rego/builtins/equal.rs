@@ -133,7 +133,7 @@ fn whole(value: &Value) -> Result<(), String> {
     if found { Err(String::from("a fraction may be written otherwise in OPA; use json.marshal")) } else { Ok(()) }
 }
 
-fn has_fraction(value: &Value) -> bool {
+pub fn has_fraction(value: &Value) -> bool {
     let mut found = false;
     each(value, &mut |one| found |= matches!(one, Value::Number(number) if !number.is_integer()));
     found

@@ -11,7 +11,7 @@ pub mod catalogue;
 pub mod dates;
 pub mod equal;
 mod go_float;
-mod go_glob;
+pub mod go_glob;
 pub mod guard;
 pub mod indent;
 pub mod layouts;

@@ -2,6 +2,7 @@
 
 use regorus::Value;
 
+use super::equal::has_fraction;
 use super::go_float::{self, Float};
 use super::guard::Guard;
 use super::weight::{WEIGHT_MAX, length, text, weigh};
@@ -54,13 +55,13 @@ fn product(values: &[Value]) -> Result<Option<Value>, String> {
     if factors.len() > PRODUCT_FACTORS_MAX {
         return Err(format!("more than {PRODUCT_FACTORS_MAX} factors"));
     }
-    has_fraction(&factors).then(|| go_float::fold(&factors, 1, Float::multiply)).transpose()
+    factors.iter().any(|one| has_fraction(one)).then(|| go_float::fold(&factors, 1, Float::multiply)).transpose()
 }
 
 fn sum(values: &[Value]) -> Result<Option<Value>, String> {
     weigh(values, WEIGHT_MAX)?;
     let terms = numbers_of(values);
-    if !has_fraction(&terms) {
+    if !terms.iter().any(|one| has_fraction(one)) {
         return Ok(None);
     }
     if terms.len() > FRACTIONS_MAX {
@@ -76,11 +77,6 @@ fn numbers_of(values: &[Value]) -> Vec<&Value> {
         _ => Vec::new(),
     }
 }
-
-fn has_fraction(numbers: &[&Value]) -> bool {
-    numbers.iter().any(|number| matches!(number, Value::Number(number) if !number.is_integer()))
-}
-
 fn written_out(values: &[Value]) -> Result<(), String> {
     weigh(values, WEIGHT_MAX).map(|_| ())
 }
