@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from traceback import format_exception
+from typing import Final
 
 import structlog
 from mitmproxy.http import HTTPFlow, Response
@@ -20,7 +21,14 @@ from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
-from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
+from headgate.gate.inspect_answer import (
+    BEGINNING_BYTES,
+    INSPECTION_FAILED,
+    NOTHING_SAID,
+    AnswerJudge,
+    Verdicts,
+    answer_judge,
+)
 from headgate.gate.judged_answer import Answer, AnsweredCall
 from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
@@ -28,10 +36,13 @@ from headgate.gate.refusals import withheld_error
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
+from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, objection_to_any_of, parse_answer_head
 from headgate.protocols.answer_pieces import Pieces, Windows
 
 _log = structlog.get_logger(__name__)
+
+IN_PART_SECONDS: Final = 10.0
+"""After which the beginning of a slow answer is looked at, and the rest passes as it comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,11 @@ class AnswerLimits:
 
     body: int = 1 << 20
     seconds: float = 60.0
+
+    @property
+    def beginning(self) -> int:
+        """Bytes of an answer that is inspected in part."""
+        return min(self.body, BEGINNING_BYTES)
 
 
 class Inspection:
@@ -72,6 +88,17 @@ class Inspection:
         self.pieces: Pieces | None = None
         """Set where the answer is a stream that is inspected piece by piece."""
         self._cleared = bytearray()
+        self._beginning: bytes | None = None
+
+    @property
+    def is_in_part(self) -> bool:
+        """Whether a large or slow answer passes once its beginning is clear."""
+        return self._tools is None and self._judge.lets_unscannable_pass
+
+    @property
+    def patience_seconds(self) -> float:
+        """How long it is collected at most."""
+        return min(self.limits.seconds, IN_PART_SECONDS) if self.is_in_part else self.limits.seconds
 
     @property
     def is_withheld(self) -> bool:
@@ -94,7 +121,8 @@ class Inspection:
             raise RuntimeError("the head of an answer without an answer")
         self._method = flow.request.data.method.decode("ascii")
         self._head = head = self._head_of(response)
-        if (objection := objection_to(head, max_bytes=self.limits.body)) is not None:
+        objection = objection_to_any_of(head) if self.is_in_part else objection_to(head, max_bytes=self.limits.body)
+        if objection is not None:
             self.withhold(objection)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
@@ -129,8 +157,18 @@ class Inspection:
                 self.withhold(objection)
             self._head = self._head_of(response)
 
+    def collected(self, beginning: bytes) -> None:
+        """What ``look_at_stream`` is to look at: the rest passes as it comes."""
+        self._beginning = beginning
+
     async def look_at_stream(self) -> None:
-        """The head first, then each stretch of whole pieces."""
+        """The head first, then each stretch of whole pieces; or the beginning of what is inspected in part."""
+        if self._beginning is not None:
+            self._looked = True
+            answer = Answer(self._known_head, self._beginning, is_whole=False)
+            self._beginning = None
+            await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body))
+            return
         if self.is_withheld or self.pieces is None:
             return
         if not self._looked:
@@ -223,7 +261,7 @@ class Inspector:
         if judge is None and listing is None:
             return None
         if judge is None:
-            judge = AnswerJudge(self.evaluator, (), {}, AnsweredCall(action.tool, action.operation))
+            judge = AnswerJudge(self.evaluator, (), {}, AnsweredCall(action.tool, action.operation), action.agent_id)
         return Inspection(
             judge,
             self._limits,

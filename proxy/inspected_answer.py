@@ -39,7 +39,8 @@ _CUT: Final = "the rest of the answer is withheld"
 def _weight(content: bytes, inspection: Inspection) -> int:
     """Bytes of memory, about, that a whole answer takes while it is read: itself, and its values as objects."""
     if inspection.is_coded:
-        decoded = decoded_bytes_max(len(content), inspection.limits.body)
+        most = inspection.limits.beginning if inspection.is_in_part else inspection.limits.body
+        decoded = decoded_bytes_max(len(content), most)
         return len(content) + decoded + VALUE_BYTES * (decoded // _VALUE_MIN_BYTES)
     return len(content) + VALUE_BYTES * content.count(b",")
 
@@ -107,6 +108,9 @@ class InspectedAnswer(HttpStream):
     def withhold_late_answer(self) -> Commands[None]:
         if self.is_collecting and self._paused is None:
             inspection = self._inspection
+            if inspection.is_in_part:
+                yield from self._pass_after_beginning()
+                return
             inspection.withhold(f"it did not end within {inspection.limits.seconds:g} seconds")
             yield from self._withhold()
 
@@ -124,7 +128,7 @@ class InspectedAnswer(HttpStream):
             yield from self._withhold()
             return
         self.server_state = self.state_collect
-        self._answer_deadline = commands.RequestWakeup(inspection.limits.seconds)
+        self._answer_deadline = commands.RequestWakeup(inspection.patience_seconds)
         yield self._answer_deadline
 
     def state_collect(self, event: events.Event) -> Commands[None]:
@@ -133,6 +137,8 @@ class InspectedAnswer(HttpStream):
             self._measure(event.data)
             if self._holds(len(self.response_body_buf) + len(event.data)):
                 self.response_body_buf += event.data
+                if self._inspection.is_in_part and len(self.response_body_buf) > self._inspection.limits.beginning:
+                    yield from self._pass_after_beginning()
             else:
                 yield from self._withhold()
         elif isinstance(event, ResponseTrailers):
@@ -145,6 +151,21 @@ class InspectedAnswer(HttpStream):
             response.data.content = content
             self.response_body_buf.clear()
             yield from self.send_response()
+
+    def _pass_after_beginning(self) -> Commands[None]:
+        """What is larger or slower than it is inspected: the rest passes as it comes."""
+        beginning = bytes(self.response_body_buf)
+        if self._reserves(_weight(beginning, self._inspection)):
+            self._inspection.collected(beginning)
+            yield AnswerPieceHook(self.flow)
+        if not self._inspection.is_clear:
+            yield from self._withhold()
+            return
+        self.response_body_buf.clear()
+        yield from super().start_response_stream()
+        if beginning:
+            yield SendHttp(ResponseData(self.stream_id, beginning), self.context.client)
+        self._reserves(0)
 
     def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
         """Trailers are not forwarded (RFC 9110, 6.5.1, lets them be dropped): the stream has gone by then."""
@@ -194,7 +215,7 @@ class InspectedAnswer(HttpStream):
     def _holds(self, size: int) -> bool:
         """Whether there is room to hold so much of the answer; where not, it is withheld."""
         inspection = self._inspection
-        if size > inspection.limits.body:
+        if size > inspection.limits.body and not (self.is_collecting and inspection.is_in_part):
             inspection.withhold(f"it is larger than the {inspection.limits.body} bytes that are inspected")
             return False
         return self._reserves(size)

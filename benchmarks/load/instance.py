@@ -71,8 +71,8 @@ def start_instance(
     descriptors: int | None = None,
     **settings: str,
 ) -> Instance:
-    """``headgate up`` with one proxy worker and no rate limits; calls to 127.0.0.1 are allowed. ``log``: a file for
-    what its parts print. ``descriptors``: the most files that each of them may open."""
+    """``headgate up`` with one proxy worker, no rate limits and no content policies; calls to 127.0.0.1 are allowed.
+    ``log``: a file for what its parts print. ``descriptors``: the most files that each of them may open."""
     runtime_file = folder / "runtime.json"
     environment = {
         **os.environ,
@@ -105,6 +105,8 @@ def start_instance(
     )
     allowlist = {"destinations": [{"host": "127.0.0.1", "private": True}], "tools": []}
     api.put("/admin/settings/allowlist", json=allowlist).raise_for_status()
+    for one in api.get("/admin/nlp-policies").raise_for_status().json()["data"]:
+        api.patch(f"/admin/nlp-policies/{one['id']}", json={"enabled": False}).raise_for_status()
     policy = {"name": "Benchmark", "rego_policy": _ALLOW_ALL, "priority": 1}
     api.post("/admin/policies", json=policy).raise_for_status()
     return Instance(runtime, api)

@@ -9,7 +9,7 @@ from typing import Final
 
 from headgate.canaries.model import CanarySet, TooManyPlacesError
 from headgate.detectors.decode import document_of
-from headgate.detectors.document import Node
+from headgate.detectors.document import Path
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.kernel.canonical_json import JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import HeadgateError
@@ -18,8 +18,6 @@ from headgate.kernel.secrets import MASK
 _ROUNDS: Final = 3
 """A text may decode to several tokens; each member is masked once, so that the second round finds none as a rule."""
 NOTHING_SHOWN: Final = canonical_bytes({"params": {MASK: MASK}})
-
-type _Path = tuple[str | int, ...]
 
 
 def mask_canaries(canaries: CanarySet, request: bytes) -> bytes:
@@ -56,27 +54,16 @@ def _without_plain(canaries: CanarySet, request: bytes) -> bytes:
     return canonical_bytes(parse_strict(b"".join((*pieces, request[end:]))))
 
 
-def _holding_paths(canaries: CanarySet, value: JsonValue) -> set[_Path]:
+def _holding_paths(canaries: CanarySet, value: JsonValue) -> set[Path]:
     """Of the members that decode to a token."""
     document = document_of(value, Budget(DEFAULT_LIMITS), (), ())
-    found: set[_Path] = set()
+    found: set[Path] = set()
     for at, _ in canaries.all_in(document.buffer()):
-        origin = document.piece_at(at).origin
-        while origin.outer is not None:
-            origin = origin.outer
-        found.add(_path(origin.node))
+        found.add(document.piece_at(at).origin.path)
     return found
 
 
-def _path(node: Node | None) -> _Path:
-    keys: list[str | int] = []
-    while node is not None:
-        keys.append(node.key)
-        node = node.parent
-    return tuple(reversed(keys))
-
-
-def _masked_at(value: JsonValue, path: _Path) -> JsonValue:
+def _masked_at(value: JsonValue, path: Path) -> JsonValue:
     """``value`` with what stands at ``path`` masked; a path that leads nowhere changes nothing."""
     if not path:
         return MASK

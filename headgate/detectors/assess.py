@@ -15,14 +15,14 @@ from headgate.detectors.credential_destinations import without_expected
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
 from headgate.detectors.injection import find_injections, find_signed_injections
-from headgate.detectors.inspect import Detector, inspect
+from headgate.detectors.inspect import Aside, Detector, InspectedContent, Look
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
-from headgate.detectors.secrets import find_secrets
+from headgate.detectors.secrets import find_secrets, find_split_secrets
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.wallets import find_wallet_keys
 from headgate.kernel.canonical_json import JsonValue
@@ -63,6 +63,7 @@ _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.COMMANDS: (find_commands,),
     EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
+_JOINED_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {EmbeddedModel.SECRETS: (find_split_secrets,)}
 _LOOK_FOR_INSTRUCTIONS: Final = frozenset((EmbeddedModel.SAFETY, EmbeddedModel.INTENT, EmbeddedModel.INJECTION))
 
 
@@ -78,6 +79,66 @@ class Assessment:
     inspection: Inspection
 
 
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What a policy asks a model about a content. ``kinds``: that count; empty: all. ``aside``: what it asks about
+    beside the content. ``joined``: what the content makes together with requests before it."""
+
+    model: EmbeddedModel
+    keywords: str | None = None
+    kinds: tuple[str, ...] = ()
+    aside: Aside | None = None
+    joined: tuple[JoinedText, ...] = ()
+
+
+class AssessedContent:
+    """One content for the queries of several. ``other_tools``: it holds definitions of tools, and these are the names
+    of other servers' tools. As ``InspectedContent``, it takes milliseconds and is for one thread at a time."""
+
+    def __init__(
+        self,
+        value: JsonValue,
+        limits: Limits = DEFAULT_LIMITS,
+        attachments: Sequence[Attachment] = (),
+        other_tools: frozenset[str] | None = None,
+    ) -> None:
+        self._value = value
+        self._other_tools = other_tools
+        self._content = InspectedContent(value, limits, attachments)
+
+    def assess(self, query: Query) -> Assessment:
+        """Raises ValidationError for keywords that cannot be used."""
+        model = query.model
+        inspection = self._content.inspection(self._look(query))
+        if model is EmbeddedModel.SECRETS:
+            inspection = replace(inspection, findings=without_expected(inspection.findings, self._value))
+        heuristic = model in HEURISTICS
+        risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
+        confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
+        return Assessment(
+            risk_score=round(risk, 4),
+            confidence=round(min(confidence, HEURISTIC_CONFIDENCE_MAX) if heuristic else confidence, 4),
+            issues=inspection.kinds,
+            reasoning=_reasoning(inspection, heuristic=heuristic),
+            engine=Engine.HEURISTIC if heuristic else Engine.DETECTOR,
+            inspection=inspection,
+        )
+
+    def _look(self, query: Query) -> Look:
+        detectors = self._detectors(query)
+        joined_detectors = _JOINED_DETECTORS.get(query.model, detectors) if query.model in EXACT_MODELS else ()
+        return Look(detectors, joined_detectors, query.joined, frozenset(query.kinds), query.aside)
+
+    def _detectors(self, query: Query) -> Sequence[Detector]:
+        if self._other_tools is None:
+            detectors = _detectors(query.model, query.keywords)
+        else:
+            detectors = _strict_detectors(query.model, query.keywords, self._other_tools)
+        if query.model is EmbeddedModel.HOST_NAMES:
+            detectors = (*detectors, finder_of_carried_text(self._value))
+        return detectors
+
+
 def assess(
     model: EmbeddedModel,
     value: JsonValue,
@@ -88,29 +149,9 @@ def assess(
     kinds: Sequence[str] = (),
     other_tools: frozenset[str] | None = None,
 ) -> Assessment:
-    """``kinds``: that count; empty: all. ``other_tools``: the value holds definitions of tools, and these are the names
-    of other servers' tools. Takes milliseconds: run it in a thread. Raises ValidationError for keywords that cannot be
-    used."""
-    together = joined if model in EXACT_MODELS else None
-    detectors = _detectors(model, keywords) if other_tools is None else _strict_detectors(model, keywords, other_tools)
-    if model is EmbeddedModel.HOST_NAMES:
-        detectors = (*detectors, finder_of_carried_text(value))
-    if kinds:
-        detectors = [_only(one, frozenset(kinds)) for one in detectors]
-    inspection = inspect(value, detectors, limits, attachments, together)
-    if model is EmbeddedModel.SECRETS:
-        inspection = replace(inspection, findings=without_expected(inspection.findings, value))
-    heuristic = model in HEURISTICS
-    risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
-    confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)
-    return Assessment(
-        risk_score=round(risk, 4),
-        confidence=round(min(confidence, HEURISTIC_CONFIDENCE_MAX) if heuristic else confidence, 4),
-        issues=inspection.kinds,
-        reasoning=_reasoning(inspection, heuristic=heuristic),
-        engine=Engine.HEURISTIC if heuristic else Engine.DETECTOR,
-        inspection=inspection,
-    )
+    """``AssessedContent`` for one query."""
+    query = Query(model, keywords, tuple(kinds), joined=tuple(joined))
+    return AssessedContent(value, limits, attachments, other_tools).assess(query)
 
 
 def kinds_of(model: EmbeddedModel) -> frozenset[str]:
@@ -141,11 +182,6 @@ def _strict_detectors(model: EmbeddedModel, keywords: str | None, other_tools: f
     detectors = [*dict.fromkeys((*ordinary, find_signed_injections))]
     of_names = finder_of_names(other_tools)
     return [*detectors, find_told_in_definitions, *([] if of_names is None else [of_names])]
-
-
-def _only(detector: Detector, kinds: frozenset[str]) -> Detector:
-    """Before overlaps are resolved: what does not count takes no place of what does."""
-    return lambda buffer, budget: (match for match in detector(buffer, budget) if match.kind in kinds)
 
 
 def _combined(inspection: Inspection) -> float:

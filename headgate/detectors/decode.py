@@ -53,7 +53,7 @@ _CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
 """Containers whose first bytes hardly come by chance."""
 
 _PARTS: Final = re.compile(rb"[/\n]")
-_PLAIN_WORD: Final = re2.compile(rb"[a-z_/-]*|[A-Z_/-]*|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*")
+_PLAIN_WORD: Final = re.compile(rb"[a-z_/-]*+|[A-Z_/-]*+|[A-Z]?[a-z]++(?:[A-Z][a-z]++)*+")
 
 
 def document_of(
@@ -72,9 +72,25 @@ def document_of(
     for attachment in attachments:
         _add_attachment(document, attachment, budget)
     if joined is not None:
-        for origin, text in joined_texts(document, joined):
+        for origin, text in joined_texts([document], joined):
             if budget.allows_decoded(len(text)):
                 document.add(text, origin, folded=False)
+    _decode(document, budget)
+    return document
+
+
+def joined_document_of(documents: Sequence[Document], earlier: Sequence[JoinedText], budget: Budget) -> Document:
+    """What the texts of ``documents`` make together, also with ``earlier`` ones, and what is encoded in that."""
+    joined = Document()
+    budget.know_size(sum(one.size for one in documents))
+    for origin, text in joined_texts(documents, earlier):
+        if budget.allows_decoded(len(text)):
+            joined.add(text, origin, folded=False)
+    _decode(joined, budget)
+    return joined
+
+
+def _decode(document: Document, budget: Budget) -> None:
     first = 0
     while first < len(document.pieces):
         next_level = len(document.pieces)
@@ -84,7 +100,6 @@ def document_of(
             break
         _decode_level(document, first, budget)
         first = next_level
-    return document
 
 
 def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Budget) -> None:

@@ -23,6 +23,9 @@ _NAME_MAX: Final = 64
 _GENERIC_NAMES: Final = frozenset(("value", "number", "no", "text", "content", "data", "raw", "id", "#text"))
 
 
+type Path = tuple[str | int, ...]
+
+
 class Node(NamedTuple):
     """One step into a JSON value; None is its root. Written out only for what is found."""
 
@@ -44,6 +47,15 @@ class Node(NamedTuple):
             if above != name and len(above) <= _NAME_MAX:
                 return f"{above} {name}"
         return name
+
+
+def path_of(node: Node | None) -> Path:
+    """Its steps, outermost first."""
+    keys: list[str | int] = []
+    while node is not None:
+        keys.append(node.key)
+        node = node.parent
+    return tuple(reversed(keys))
 
 
 def json_path(node: Node | None) -> str:
@@ -78,6 +90,14 @@ class Origin(NamedTuple):
     def depth(self) -> int:
         return 0 if self.outer is None else self.outer.depth + 1
 
+    @property
+    def path(self) -> Path:
+        """Of the value in the inspected JSON that it came from."""
+        outermost = self
+        while outermost.outer is not None:
+            outermost = outermost.outer
+        return path_of(outermost.node)
+
     def has_step(self, steps: Container[str | None]) -> bool:
         return self.step in steps or (self.outer is not None and self.outer.has_step(steps))
 
@@ -88,7 +108,7 @@ ROOT: Final = Origin(None, None, None)
 class Attachment(NamedTuple):
     """What is not text, at its place in the inspected value: ``("body", 2)`` is ``$.body[2]``."""
 
-    path: tuple[str | int, ...]
+    path: Path
     data: bytes
 
     def node(self) -> Node | None:

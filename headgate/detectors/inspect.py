@@ -1,20 +1,142 @@
 """One inspection: a text or a JSON value, some detectors, everything that they found and what they could not see."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import thread_time
+from typing import Final, NamedTuple
 
-from headgate.detectors.decode import document_of
+from headgate.detectors.decode import document_of, joined_document_of
 from headgate.detectors.document import Attachment, Document, JoinedText, Places
 from headgate.detectors.joined import JOINED_STEPS, counts_joined, is_whole_in_a_request
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
-from headgate.detectors.model import Finding, GapReason, Inspection, Match, masked_sample
+from headgate.detectors.model import Finding, Gap, GapReason, Inspection, Match, masked_sample
 from headgate.detectors.prepare import prepare
 from headgate.kernel.canonical_json import JsonValue
 
 _MATCHES_PER_FINDING: Final = 4  # some overlap, and one place is one finding
 
 type Detector = Callable[[bytes, Budget], Iterable[Match]]
+type _Gaps = dict[GapReason, Gap]
+
+
+class Aside(NamedTuple):
+    """A part of a content that does not count for all who look at it; one value for each ``key``. It is decoded by
+    itself: digits with anything between them are read across values, and would carry it into those beside it."""
+
+    key: frozenset[str]
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What is looked for, and where. ``aside``: what is looked at beside the content. ``joined_detectors`` look at what
+    the texts make together, also with ``joined``, those of earlier requests (``detectors.joined``). ``kinds``: that
+    count; empty: all."""
+
+    detectors: Sequence[Detector]
+    joined_detectors: Sequence[Detector] = ()
+    joined: tuple[JoinedText, ...] = ()
+    kinds: frozenset[str] = frozenset()
+    aside: Aside | None = None
+
+
+class InspectedContent:
+    """One content, decoded once for all who look at it; each detector runs once, whoever asks. Takes milliseconds: run
+    it in a thread where a loop waits, and in one at a time. Decoding and one detector take ``limits.seconds_max``."""
+
+    def __init__(
+        self, value: JsonValue, limits: Limits = DEFAULT_LIMITS, attachments: Sequence[Attachment] = ()
+    ) -> None:
+        prepare()
+        self._limits = limits
+        self._texts = _Decoded(limits, lambda budget: document_of(value, budget, attachments))
+        self._asides: dict[frozenset[str], _Decoded] = {}
+        self._joined: dict[tuple[tuple[JoinedText, ...], frozenset[str] | None], _Decoded] = {}
+
+    def inspection(self, look: Look) -> Inspection:
+        """Raises what a detector raises."""
+        gaps: _Gaps = {}
+        findings: list[Finding] = []
+        known: set[tuple[str, str]] = set()
+        limit = self._limits.findings_max
+        for finding, text in self._all_found(look, gaps, known):
+            if len(findings) >= limit:
+                gaps.setdefault(GapReason.FINDINGS, _too_many(self._limits))
+                break
+            known.add((finding.kind, text))
+            findings.append(finding)
+        return Inspection(tuple(findings), tuple(gaps.values()))
+
+    def _all_found(self, look: Look, gaps: _Gaps, known: set[tuple[str, str]]) -> Iterator[tuple[Finding, str]]:
+        """Each with what was found. What is ``known`` is not found again in joined texts."""
+        texts = [self._texts, *([] if look.aside is None else [self._aside(look.aside)])]
+        for one in texts:
+            yield from one.found(look.detectors, look, gaps, known)
+        if look.joined_detectors:
+            yield from self._joined_texts(look, texts).found(look.joined_detectors, look, gaps, known)
+
+    def _aside(self, aside: Aside) -> "_Decoded":
+        if aside.key not in self._asides:
+            self._asides[aside.key] = _Decoded(self._limits, lambda budget: document_of(aside.value, budget))
+        return self._asides[aside.key]
+
+    def _joined_texts(self, look: Look, texts: Sequence["_Decoded"]) -> "_Decoded":
+        key = look.joined, None if look.aside is None else look.aside.key
+        if key not in self._joined:
+            documents = [one.document for one in texts]
+            self._joined[key] = _Decoded(
+                self._limits, lambda budget: joined_document_of(documents, look.joined, budget)
+            )
+        return self._joined[key]
+
+
+class _Decoded:
+    """A document, and what each detector has found in it."""
+
+    def __init__(self, limits: Limits, make: Callable[[Budget], Document]) -> None:
+        began = thread_time()
+        budget = Budget(limits)
+        self.document = make(budget)
+        self._limits = limits
+        self._buffer = self.document.buffer()
+        self._gaps = budget.gaps
+        self._seconds = thread_time() - began
+        self._by_detector: dict[Detector, tuple[list[Match], _Gaps]] = {}
+
+    def found(
+        self, detectors: Sequence[Detector], look: Look, gaps: _Gaps, known: set[tuple[str, str]]
+    ) -> Iterator[tuple[Finding, str]]:
+        """In the order of the places, without overlaps; notes in ``gaps`` what was not looked at."""
+        _add(gaps, self._gaps)
+        matches: list[Match] = []
+        for detector in detectors:
+            of_detector, not_looked_at = self._matches(detector)
+            _add(gaps, not_looked_at)
+            matches += (one for one in of_detector if not look.kinds or one.kind in look.kinds)
+        places = Places(self.document, self._buffer)
+        for match in sorted(in_one_piece(self.document, matches), key=lambda one: one.start):
+            text = self._buffer[match.start : match.end].decode("utf-8", "replace")
+            if self._counts(match, text, look, known):
+                yield Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)), text
+
+    def _matches(self, detector: Detector) -> tuple[list[Match], _Gaps]:
+        if detector not in self._by_detector:
+            budget = Budget(self._limits, spent_seconds=self._seconds)
+            matches: list[Match] = []
+            for match in detector(self._buffer, budget) if budget.has_time() else ():
+                matches.append(match)
+                if len(matches) >= _MATCHES_PER_FINDING * self._limits.findings_max:
+                    budget.gaps.setdefault(GapReason.FINDINGS, _too_many(self._limits))
+                    break
+            self._by_detector[detector] = matches, budget.gaps
+        return self._by_detector[detector]
+
+    def _counts(self, match: Match, text: str, look: Look, known: set[tuple[str, str]]) -> bool:
+        return not self.document.piece_at(match.start).origin.has_step(JOINED_STEPS) or (
+            (match.kind, text) not in known
+            and counts_joined(self.document, match)
+            and not is_whole_in_a_request(self.document, match, text, look.joined)
+        )
 
 
 def inspect(
@@ -24,47 +146,18 @@ def inspect(
     attachments: Sequence[Attachment] = (),
     joined: Sequence[JoinedText] | None = None,
 ) -> Inspection:
-    """Decode, then let each detector look at all of it. Takes milliseconds: run it in a thread where a loop waits.
-
-    ``joined``: as ``document_of`` takes it. Only what is exact is found there (``detectors.joined``).
-    """
-    prepare()
-    budget = Budget(limits)
-    document = document_of(value, budget, attachments, joined)
-    buffer = document.buffer()
-    matches: list[Match] = []
-    for detector in detectors:
-        if not budget.has_time():
-            break
-        for match in detector(buffer, budget):
-            matches.append(match)
-            if len(matches) >= _MATCHES_PER_FINDING * limits.findings_max:
-                budget.note(GapReason.FINDINGS, f"more than {limits.findings_max} findings")
-                break
-    findings = _findings(document, buffer, matches, budget, joined or ())
-    return Inspection(tuple(findings), tuple(budget.gaps.values()))
+    """``InspectedContent`` for one look. ``joined``: not None, what the texts make together is looked at too."""
+    look = Look(detectors, () if joined is None else detectors, tuple(joined or ()))
+    return InspectedContent(value, limits, attachments).inspection(look)
 
 
-def _findings(
-    document: Document, buffer: bytes, matches: list[Match], budget: Budget, joined: Sequence[JoinedText]
-) -> list[Finding]:
-    findings: list[Finding] = []
-    places = Places(document, buffer)
-    known: set[tuple[str, str]] = set()
-    for match in sorted(in_one_piece(document, matches), key=lambda one: one.start):
-        if len(findings) >= budget.limits.findings_max:
-            budget.note(GapReason.FINDINGS, f"more than {budget.limits.findings_max} findings")
-            break
-        text = buffer[match.start : match.end].decode("utf-8", "replace")
-        if document.piece_at(match.start).origin.has_step(JOINED_STEPS) and (
-            (match.kind, text) in known
-            or not counts_joined(document, match)
-            or is_whole_in_a_request(document, match, text, joined)
-        ):
-            continue
-        known.add((match.kind, text))
-        findings.append(Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)))
-    return findings
+def _add(gaps: _Gaps, more: _Gaps) -> None:
+    for reason, gap in more.items():
+        gaps.setdefault(reason, gap)
+
+
+def _too_many(limits: Limits) -> Gap:
+    return Gap(GapReason.FINDINGS, f"more than {limits.findings_max} findings")
 
 
 def in_one_piece(document: Document, matches: Iterable[Match]) -> list[Match]:

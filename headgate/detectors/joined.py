@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from headgate.detectors.document import ROOT, Document, JoinedText, Origin
+from headgate.detectors.document import ROOT, Document, JoinedText, Origin, Piece
 from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY
@@ -31,14 +31,12 @@ _PAYLOAD: Final = "*"
 _PATIENT: Final = Limits(seconds_max=0.05)
 
 
-def joined_texts(document: Document, earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
+def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
     """All values in their order; those whose names differ in a number only; those of several requests."""
-    buffer = document.buffer()
     in_order: list[str] = []
     by_name: dict[str, list[str]] = {}
     left = JOINED_BYTES_MAX
-    for piece in document.pieces:
-        text = buffer[piece.text_start : piece.end].decode("utf-8", "replace")
+    for piece, text in _texts(documents):
         if not text or piece.origin.outer is not None:
             continue
         short = text if len(text) <= _PIECE_MAX else text[: _PIECE_MAX // 2] + "\n" + text[-_PIECE_MAX // 2 :]
@@ -55,6 +53,13 @@ def joined_texts(document: Document, earlier: Sequence[JoinedText]) -> Iterator[
         before = "".join(one.before)
         text = _lines([*one.before, one.text], least_end=len(before) + 1)
         yield Origin(ROOT, "requests", None, size=len(before.encode("utf-8", "replace"))), text
+
+
+def _texts(documents: Sequence[Document]) -> Iterator[tuple[Piece, str]]:
+    for document in documents:
+        buffer = document.buffer()
+        for piece in document.pieces:
+            yield piece, buffer[piece.text_start : piece.end].decode("utf-8", "replace")
 
 
 def _lines(pieces: list[str], *, least_end: int) -> str:

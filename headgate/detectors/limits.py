@@ -27,10 +27,13 @@ DEFAULT_LIMITS = Limits()
 
 @dataclass(slots=True)
 class Budget:
-    """What is left of the limits in one inspection. ``allows_*`` spend, and note the gap where nothing is left."""
+    """What is left of the limits in one inspection. ``allows_*`` spend, and note the gap where nothing is left.
+    ``spent_seconds``: of ``seconds_max``, before. The time is the thread's own processor time: a busy machine must not
+    end an inspection early. Used in one thread."""
 
     limits: Limits
-    clock: Callable[[], float] = time.perf_counter
+    clock: Callable[[], float] = time.thread_time
+    spent_seconds: float = 0.0
     gaps: dict[GapReason, Gap] = field(default_factory=dict)
     _deadline: float = field(init=False)
     _candidates: int = field(init=False)
@@ -38,7 +41,7 @@ class Budget:
     _time_is_up: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self._deadline = self.clock() + self.limits.seconds_max
+        self._deadline = self.clock() + self.limits.seconds_max - self.spent_seconds
         self._candidates = self.limits.candidates_floor
         self._decoded_bytes = self.limits.decoded_bytes_floor
 

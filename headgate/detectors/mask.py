@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from headgate.detectors.decode import document_of
-from headgate.detectors.document import SEPARATOR, Document, Node, Origin, Piece
+from headgate.detectors.document import SEPARATOR, Document, Origin, Path, Piece, path_of
 from headgate.detectors.inspect import Detector, in_one_piece
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Gap, GapReason, Match
@@ -20,8 +20,6 @@ from headgate.detectors.prepare import prepare
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.secrets import MASK
-
-type _Path = tuple[str | int, ...]
 
 _UNSEEN_MAX: Final = 64
 """Characters that may be masked with a credential: a label, a user's name, the rest of a small token."""
@@ -35,10 +33,10 @@ class _Found:
     """By the path of a value: which characters; of which text, where that is not the value itself; what was found in
     the JSON that it holds. ``names``: members whose name holds one."""
 
-    spans: dict[_Path, list[tuple[int, int]]] = field(default_factory=dict)
-    seen: dict[_Path, str] = field(default_factory=dict)
-    inner: dict[_Path, "_Found"] = field(default_factory=dict)
-    names: set[_Path] = field(default_factory=set)
+    spans: dict[Path, list[tuple[int, int]]] = field(default_factory=dict)
+    seen: dict[Path, str] = field(default_factory=dict)
+    inner: dict[Path, "_Found"] = field(default_factory=dict)
+    names: set[Path] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +106,10 @@ def _take_out(match: Match, document: Document, buffer: bytes, found: _Found) ->
                 places = [(inner.start, inner.end)]
                 alone &= max(one.size for one in chain) - (match.end - match.start) <= _UNSEEN_MAX
             break
-        found = found.inner.setdefault(_path(at.node), _Found())
+        found = found.inner.setdefault(path_of(at.node), _Found())
         at = inner
     for start, end in places:
-        alone &= _note(start, end, _path(at.node), document.piece_at(start), buffer, found)
+        alone &= _note(start, end, path_of(at.node), document.piece_at(start), buffer, found)
     return alone
 
 
@@ -129,7 +127,7 @@ def _as_it_stands(match: Match, decoded: Origin, document: Document, buffer: byt
     return places if len(places) >= buffer.count(credential, piece.start, piece.end) else []
 
 
-def _note(start: int, end: int, path: _Path, piece: Piece, buffer: bytes, found: _Found) -> bool:
+def _note(start: int, end: int, path: Path, piece: Piece, buffer: bytes, found: _Found) -> bool:
     """Whether nothing else is masked with a name."""
     alone = True
     if start < piece.text_start and (end <= piece.text_start or b"\\" in buffer[start : piece.text_start]):
@@ -161,15 +159,7 @@ def _outermost_first(origin: Origin) -> list[Origin]:
     return chain[::-1]
 
 
-def _path(node: Node | None) -> _Path:
-    steps: list[str | int] = []
-    while node is not None:
-        steps.append(node.key)
-        node = node.parent
-    return tuple(reversed(steps))
-
-
-def _masked(value: JsonValue, path: _Path, found: _Found) -> JsonValue:
+def _masked(value: JsonValue, path: Path, found: _Found) -> JsonValue:
     if isinstance(value, dict):
         members: JsonObject = {}
         for number, (name, one) in enumerate(value.items()):

@@ -25,6 +25,15 @@ GENERIC: Final = ("password", "token")
 
 def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """What looks like a credential, in no order, and perhaps one place more than once."""
+    return _find(buffer, budget, joined=False)
+
+
+def find_split_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """As ``find_secrets``, for joined texts: only what has a form of its own."""
+    return _find(buffer, budget, joined=True)
+
+
+def _find(buffer: bytes, budget: Budget, *, joined: bool) -> Iterator[Match]:
     formats = secret_formats()
     budget.new_pass(len(buffer))
     weak = 0
@@ -33,6 +42,10 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
         known = keyword.others
         if keyword.beginnings and (start == 0 or buffer[start - 1] not in _WORD):
             known += keyword.beginnings
+        if joined:
+            known = tuple(one for one in known if one.joined)
+            if not known:
+                continue
         if not known and keyword.assignment is None and not keyword.services:
             continue
         is_weak = not known and not keyword.services and keyword.assignment is not None and keyword.assignment.weak
@@ -43,6 +56,8 @@ def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
             match = _match(buffer, start, one, formats)
             if match is not None:
                 yield match
+        if joined:
+            continue
         if keyword.services and begins_name(buffer, start, end):
             yield from service_values(buffer, end, keyword.services, formats)
         assignment = keyword.assignment

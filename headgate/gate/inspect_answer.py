@@ -16,6 +16,7 @@ from headgate.gate.judged_answer import (
     AnsweredCall,
     Definitions,
     judged_answer,
+    judged_beginning,
     judged_head,
     judged_pieces,
     with_definitions,
@@ -26,10 +27,13 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.results import unscannable
 from headgate.policies.model import Verdict
 from headgate.protocols.answer_head import AnswerHead
 from headgate.protocols.answer_pieces import Windows
 
+BEGINNING_BYTES: Final = 128 << 10
+"""Of an answer that passes once its beginning is clear. Detectors of instructions take a third of a second for it."""
 INSPECTION_FAILED: Final = "the inspection failed"
 _WITHHOLD: Final = "withhold"
 _JUDGE: Final = "judge"
@@ -98,6 +102,15 @@ class AnswerJudge:
     policies: Sequence[NlpPolicy]
     providers: Mapping[str, Provider]
     call: AnsweredCall
+    agent_id: str
+
+    @property
+    def lets_unscannable_pass(self) -> bool:
+        """Whether it is enough to inspect the beginning of a large answer, as no policy objects to what it cannot open.
+        Language models and classifiers judge what is whole."""
+        return not self.needs_the_whole and all(
+            policy.draft.if_unscannable is Verdict.ALLOW for policy in self.policies
+        )
 
     @property
     def needs_the_whole(self) -> bool:
@@ -107,10 +120,13 @@ class AnswerJudge:
 
     async def of_answer(self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None) -> Verdicts:
         """``definitions``: of the tools that the answer offers."""
+        read = judged_answer
+        if definitions is None and self.lets_unscannable_pass:
+            read, max_bytes = judged_beginning, min(max_bytes, BEGINNING_BYTES)
         if answer.is_large:
-            content = await asyncio.to_thread(judged_answer, self.call, answer, max_bytes=max_bytes)
+            content = await asyncio.to_thread(read, self.call, answer, max_bytes=max_bytes)
         else:
-            content = judged_answer(self.call, answer, max_bytes=max_bytes)
+            content = read(self.call, answer, max_bytes=max_bytes)
         if definitions is not None:
             content = with_definitions(content, definitions)
         elif self.call.describes_an_agent:
@@ -136,8 +152,18 @@ class AnswerJudge:
     async def _verdicts(self, content: JudgedContent) -> Verdicts:
         if content.unread is not None:
             return self.not_inspected(content.unread)
+        content = replace(content, agent_id=self.agent_id)
         results = await self.evaluator.evaluate_all(self.policies, content, self.providers)
+        if self.lets_unscannable_pass:
+            results = [self._as_unscannable(one) for one in results]
         return Verdicts(tuple(results), self._objections(results))
+
+    def _as_unscannable(self, result: NlpResult) -> NlpResult:
+        """What detectors had no room or no time for counts as what they cannot open."""
+        if result.error != Failure.NOT_INSPECTED.value:
+            return result
+        policy = next(one for one in self.policies if one.policy_id == result.policy_id)
+        return replace(unscannable(policy, result.reasoning, result.engine), latency_ms=result.latency_ms)
 
     def _objections(self, results: Sequence[NlpResult]) -> str | None:
         names = {policy.policy_id: policy.draft.name for policy in self.policies}
@@ -162,7 +188,8 @@ def answer_judge(evaluator: Evaluator, state: OrganizationState, action: ReadAct
     ]
     if not policies:
         return None
-    return AnswerJudge(evaluator, policies, state.nlp_providers, AnsweredCall(action.tool, action.operation))
+    call = AnsweredCall(action.tool, action.operation)
+    return AnswerJudge(evaluator, policies, state.nlp_providers, call, action.agent_id)
 
 
 def _shown(entry: JsonObject) -> JsonObject:

@@ -46,7 +46,7 @@ class ContentJudge:
         recalled = NOTHING_RECALLED
         if any(not policy.draft.is_local for policy in policies):
             recalled = await recall()
-        content = judged_content(candidate.draft)
+        content = replace(judged_content(candidate.draft), agent_id=candidate.agent_id)
         agent = state.org_id, candidate.agent_id
         sent, told = None, None
         if any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies):

@@ -16,7 +16,7 @@ from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, 
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
 from headgate.protocols.a2a import CARD_OPERATIONS
-from headgate.protocols.answer_head import AnswerHead
+from headgate.protocols.answer_head import PART, AnswerHead, is_part
 from headgate.protocols.answer_pieces import Windows
 
 # Protocol: dates, tags and sizes that look like something else, and cookies, which are made for the client.
@@ -35,6 +35,7 @@ _CHARSETS: Final = {
     **{name: name for name in ("euc-jp", "euc-kr", "big5", "utf-16", "utf-16le", "utf-16be")},
 }
 _LARGE_BYTES: Final = 16 << 10
+_NO_BODY: Final = "it has a body where there is none"
 _NOT_TEXT: Final = "the body is not text"
 
 
@@ -53,11 +54,12 @@ class AnsweredCall:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. ``body`` is as it came, still in its content coding."""
+    """A whole answer, or its beginning. ``body`` is as it came, still in its content coding."""
 
     head: AnswerHead
     body: bytes
     trailers: tuple[tuple[bytes, bytes], ...] = ()
+    is_whole: bool = True
 
     @property
     def is_large(self) -> bool:
@@ -70,13 +72,45 @@ def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> Judg
     if not answer.body:
         return JudgedContent(value, None)
     if answer.head.bodyless:  # HTTP/2 keeps nobody from sending one (RFC 9113, 8.1), nor a client from reading it
-        return JudgedContent(value, "it has a body where there is none")
+        return JudgedContent(value, _NO_BODY)
     try:
         most = content_coding.decoded_bytes_max(len(answer.body), max_bytes)
         decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=most)
     except (AmbiguousRequestError, PayloadTooLargeError) as error:
         return JudgedContent(value, error.message)
-    texts, unread = _texts(decoded, answer.head.charset)
+    return _with_body(value, decoded, answer.head.charset)
+
+
+def judged_beginning(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> JudgedContent:
+    """At most the first ``max_bytes`` of it. What is not looked at is unscannable."""
+    value = _value(call, answer.head, answer.trailers)
+    if not answer.body and answer.is_whole:
+        return JudgedContent(value)
+    if answer.head.bodyless:
+        return JudgedContent(value, _NO_BODY)
+    try:
+        decoded, is_all = content_coding.decode_beginning(answer.body, answer.head.coding, max_bytes=max_bytes)
+    except AmbiguousRequestError as error:
+        return JudgedContent(value, error.message)
+    if is_all and answer.is_whole:
+        content = _with_body(value, decoded, answer.head.charset)
+        return replace(content, unscannable=PART) if is_part(answer.head) else content
+    content = _with_body(value, _without_cut_character(decoded, answer.head.charset), answer.head.charset)
+    return replace(content, unscannable=f"only its first {len(decoded)} bytes were inspected")
+
+
+def _without_cut_character(body: bytes, charset: str) -> bytes:
+    """Without an incomplete character at the end, with which it would be no text."""
+    decoder = codecs.getincrementaldecoder(_CHARSETS.get(charset, "utf-8"))("replace")
+    decoder.decode(body)
+    pending = decoder.getstate()[0]
+    return body[: len(body) - len(pending)] if pending else body
+
+
+def _with_body(value: JsonObject, decoded: bytes, charset: str) -> JudgedContent:
+    if not decoded:
+        return JudgedContent(value)
+    texts, unread = _texts(decoded, charset)
     if unread == _NOT_TEXT:
         return JudgedContent(value, attachments=(Attachment(("body",), decoded),))
     if texts:

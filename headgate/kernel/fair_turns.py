@@ -86,6 +86,7 @@ class FairTurns:
         rests: bool = False,
         threads: Executor | None = None,
         wait_seconds: float = WAIT_SECONDS_MAX,
+        waiting_of_agent_max: int = WAITING_OF_AGENT_MAX,
         waiting_of_organization_max: int = WAITING_OF_ORGANIZATION_MAX,
     ) -> None:
         self._rests = rests
@@ -93,6 +94,7 @@ class FairTurns:
         self._free = places
         self._what = what
         self._wait_seconds = wait_seconds
+        self._waiting_of_agent_max = waiting_of_agent_max
         self._waiting_of_organization_max = waiting_of_organization_max
         self._between_organizations = _Shares()
         self._within: dict[str, _Shares] = {}
@@ -130,7 +132,7 @@ class FairTurns:
     async def _wait(self, org_id: str, agent_id: str) -> None:
         organization = self._waiting.get(org_id) or _Organization()
         queue = organization.agents.get(agent_id) or deque()
-        if len(queue) >= WAITING_OF_AGENT_MAX or organization.waiting >= self._waiting_of_organization_max:
+        if len(queue) >= self._waiting_of_agent_max or organization.waiting >= self._waiting_of_organization_max:
             raise UnavailableError(f"too many calls wait for {self._what}: send it again", retry_after_seconds=1)
         granted = asyncio.get_running_loop().create_future()
         queue.append(granted)

@@ -1,10 +1,11 @@
 """What policies about content judge: a JSON value, and what detectors look at beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.detectors.document import Attachment, JoinedText
+from headgate.detectors.inspect import Aside
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _FIELDS: Final = (".http.headers.", ".http.sent.")
@@ -19,6 +20,7 @@ class JudgedContent:
     Both are for detectors: a language model sees ``value``, where such fields are masked. ``unscannable``: what no
     detector can open either, in words. ``joined``: what it makes together with requests before it. ``other_tools``: it
     holds definitions of tools, which detectors look at more strictly, and these are the names of other servers' tools.
+    ``agent_id``: whose turn it is when it is inspected.
     """
 
     value: JsonValue
@@ -28,8 +30,9 @@ class JudgedContent:
     unscannable: str | None = None
     joined: tuple[JoinedText, ...] = ()
     other_tools: frozenset[str] | None = None
+    agent_id: str = ""
 
-    def for_detectors(self, except_headers: Sequence[str]) -> JsonValue:
+    def for_detectors(self, except_headers: Collection[str] = ()) -> JsonValue:
         """``value`` with the header fields as they are sent, without those that the policy leaves out."""
         http = self.value.get("http") if isinstance(self.value, dict) else None
         if not isinstance(self.value, dict) or not isinstance(http, dict):
@@ -47,9 +50,24 @@ class JudgedContent:
         }
         return {**self.value, "http": {**http, **pieces, "sent": sent} if sent else {**http, **pieces}}
 
+    def header_names(self) -> frozenset[str]:
+        http = self.value.get("http") if isinstance(self.value, dict) else None
+        headers = http.get("headers") if isinstance(http, dict) else None
+        return frozenset((*self.sent, *(headers if isinstance(headers, dict) else ())))
+
+    def aside(self, names: frozenset[str]) -> Aside | None:
+        """These header fields, as in ``for_detectors``; None for no names."""
+        if not names:
+            return None
+        http = self.value.get("http") if isinstance(self.value, dict) else None
+        headers = http.get("headers") if isinstance(http, dict) else None
+        shown = {name: one for name, one in headers.items() if name in names} if isinstance(headers, dict) else {}
+        sent: list[JsonValue] = [text for name, texts in self.sent.items() if name in names for text in texts]
+        return Aside(names, {"http": {"headers": shown, "sent": sent}})
+
     def by_field(self) -> JsonValue:
         """As ``for_detectors`` without an exception, and what signs in by the name of its field."""
-        value = self.for_detectors(())
+        value = self.for_detectors()
         if not isinstance(value, dict) or not isinstance(http := value.get("http"), dict):
             return value
         sent: JsonObject = {name: list(texts) for name, texts in self.sent.items()}

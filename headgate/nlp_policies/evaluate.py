@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import Final, Protocol
 
 import structlog
@@ -13,37 +13,33 @@ from headgate.classifiers.classifiers import Classifiers
 from headgate.classifiers.texts import read_texts
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.assess import Assessment, EmbeddedModel, assess
-from headgate.detectors.limits import Limits
 from headgate.detectors.mask import mask_secrets
 from headgate.judges.model import DEADLINE_SECONDS, Failure, JudgeError, Provider, Question
 from headgate.judges.model import Verdict as JudgeVerdict
 from headgate.judges.verdict_cache import question_key
-from headgate.kernel.canonical_json import JsonValue, canonical_bytes
+from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import HeadgateError
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.loop_share import LoopRests, LoopShare
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.detector_round import DetectorRound
 from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
-from headgate.nlp_policies.results import classified, detected, failed, judged, recalled_result, unscannable
+from headgate.nlp_policies.results import classified, failed, judged, recalled_result, unscannable
 from headgate.policies.model import Verdict
 
 _log = structlog.get_logger(__name__)
 
 DETECTORS_AT_ONCE: Final = 2
 """They hold the interpreter's lock: more of them would find nothing sooner, and keep the event loop waiting."""
-SMALL_CHARACTERS: Final = 2048
-SMALL_VALUES: Final = 100
-_SMALL: Final = Limits(
-    input_bytes_max=2 * SMALL_CHARACTERS,
-    decoded_factor=0,
-    decoded_bytes_floor=4 * SMALL_CHARACTERS,
-    candidates_floor=64,
-    seconds_max=0.005,
-)
-"""Limits of an inspection in the event loop. Most calls fit them; a switch to a thread costs as much as inspecting."""
+DETECTOR_SECONDS_MAX: Final = 10.0
+"""From a call to the answers of all its detectors, the wait for a turn included: as long as rules may wait
+(``kernel.fair_turns``). A language model has ``DEADLINE_SECONDS``."""
+TURN_SECONDS: Final = 0.1
+"""A content that takes longer gives its thread to the next organization in between."""
+WAITING_OF_AGENT_MAX: Final = 256
+WAITING_OF_ORGANIZATION_MAX: Final = 1024
 _NOT_SHOWN: Final = "what is not text is not shown to a language model"
 
 
@@ -68,10 +64,17 @@ class Evaluator:
     judges: AsksJudges
     budgets: Spends
     deadline_seconds: float = DEADLINE_SECONDS
+    detector_seconds: float = DETECTOR_SECONDS_MAX
     observe: Callable[[NlpResult], None] = lambda result: None
     classifiers: Classifiers = field(default_factory=lambda: Classifiers(None))
     _turns: FairTurns = field(
-        default_factory=lambda: FairTurns(DETECTORS_AT_ONCE, "policies about content", rests=True)
+        default_factory=lambda: FairTurns(
+            DETECTORS_AT_ONCE,
+            "policies about content",
+            rests=True,
+            waiting_of_agent_max=WAITING_OF_AGENT_MAX,
+            waiting_of_organization_max=WAITING_OF_ORGANIZATION_MAX,
+        )
     )
     _share: LoopShare = field(default_factory=LoopShare)
     _rests: LoopRests = field(default_factory=LoopRests)
@@ -86,31 +89,18 @@ class Evaluator:
         recalled: Recalled = NOTHING_RECALLED,
     ) -> NlpResult:
         """What this policy says. Raises nothing: what fails is ``on_error``."""
+        if policy.draft.provider == EMBEDDED:
+            return (await self._detect([policy], content))[0]
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.deadline_seconds):
-                if policy.draft.provider == EMBEDDED:
-                    result = await self._detect(policy, content)
-                elif policy.draft.provider == ONNX:
+                if policy.draft.provider == ONNX:
                     result = await self._classify(policy, content)
                 else:
                     result = await self._judge(policy, content, providers, recalled, use_cache=use_cache)
-        except JudgeError as error:
-            result = failed(policy, error.failure.value, error.message)
-        except TimeoutError:
-            result = failed(policy, Failure.TIMEOUT.value, f"no answer within {self.deadline_seconds:g} s")
-        except HeadgateError as error:
-            result = failed(policy, Failure.INTERNAL.value, error.message)
         except Exception as error:  # noqa: BLE001 - a defect in a judge must hold the call, not let it through
-            _log.error("nlp_policy_failed", policy_id=policy.policy_id, error=repr(error))
-            result = failed(policy, Failure.INTERNAL.value, "the policy could not be evaluated")
-        took = time.perf_counter() - started
-        if took > self.deadline_seconds and result.outcome is Outcome.CLEAR:
-            # The event loop was too busy to end it in time: what waited for it may be decided already.
-            result = failed(policy, Failure.TIMEOUT.value, f"no answer within {self.deadline_seconds:g} s")
-        result = replace(result, latency_ms=round(took * 1000, 3))
-        self.observe(result)
-        return result
+            result = self._failed(policy, error, self.deadline_seconds)
+        return self._ended(policy, result, started, self.deadline_seconds)
 
     async def evaluate_all(
         self,
@@ -119,55 +109,96 @@ class Evaluator:
         providers: Mapping[str, Provider],
         recalled: Recalled = NOTHING_RECALLED,
     ) -> list[NlpResult]:
-        """In parallel; the first deny ends the rest, whose answers are then not wanted any more."""
+        """Those with detectors one after another, the others beside them; the first deny ends the rest, whose answers
+        are then not wanted any more."""
+        with_detectors = [one for one in policies if one.draft.provider == EMBEDDED]
+        if len(with_detectors) == len(policies):
+            return await self._detect(policies, content)
         tasks = TaskSet(lambda name, error: _log.error("nlp_policy_failed", task=name, error=repr(error)))
         running = {
-            tasks.start(self.evaluate(one, content, providers, recalled=recalled), name=one.policy_id)
+            tasks.start(self._alone(one, content, providers, recalled), name=one.policy_id)
             for one in policies
+            if one.draft.provider != EMBEDDED
         }
+        if with_detectors:
+            running.add(tasks.start(self._detect(with_detectors, content), name="detectors"))
         results: dict[str, NlpResult] = {}
         try:
             while running:
                 done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
                 for task in done:
-                    result = task.result()
-                    assert isinstance(result, NlpResult)  # noqa: S101 - what evaluate returns
-                    results[result.policy_id] = result
+                    said = task.result()
+                    assert isinstance(said, list)  # noqa: S101 - what both return
+                    results.update((one.policy_id, one) for one in said)
                 if any(result.decision is Verdict.DENY for result in results.values()):
                     break
         finally:
             await tasks.close()
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
-    async def _detect(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
-        """Inspects small content in the event loop; in a thread what is large, or exceeds ``_SMALL``."""
-        value = content.for_detectors(policy.draft.scope.except_headers)
-        look = partial(
-            assess,
-            EmbeddedModel(policy.model),
-            value,
-            policy.draft.prompt,
-            attachments=content.attachments,
-            joined=content.joined_without(policy.draft.scope.except_headers),
-            kinds=policy.draft.scope.kinds,
-            other_tools=content.other_tools,
-        )
-        found: Assessment | None = None
-        fits = _is_small(value, content) and len(policy.draft.prompt or "") <= SMALL_CHARACTERS
-        if fits and self._rests.allows() and self._share.allows(policy.org_id):
+    async def _alone(
+        self, policy: NlpPolicy, content: JudgedContent, providers: Mapping[str, Provider], recalled: Recalled
+    ) -> list[NlpResult]:
+        return [await self.evaluate(policy, content, providers, recalled=recalled)]
+
+    async def _detect(self, policies: Sequence[NlpPolicy], content: JudgedContent) -> list[NlpResult]:
+        """What each says, up to the first deny. Inspects small content in the event loop; in a thread what is large, or
+        exceeds ``SMALL_LIMITS``. Raises nothing."""
+        if not policies:
+            return []
+        started = time.perf_counter()
+        asked = DetectorRound(policies, content)
+        failure: Exception | None = None
+        try:
+            async with asyncio.timeout(self.detector_seconds):
+                await self._go_round(asked, policies[0].org_id, content)
+        except Exception as error:  # noqa: BLE001 - as in evaluate
+            failure = error
+        results: list[NlpResult] = []
+        for policy in policies:
+            result = asked.results.get(policy.policy_id)
+            if result is None and failure is not None:
+                result = self._failed(policy, failure, self.detector_seconds)
+            if result is not None:
+                results.append(self._ended(policy, result, started, self.detector_seconds))
+        return results
+
+    async def _go_round(self, asked: DetectorRound, org_id: str, content: JudgedContent) -> None:
+        if asked.is_small and self._rests.allows() and self._share.allows(org_id):
             began = time.perf_counter()
-            found = look(limits=_SMALL)
+            asked.ask_within_small_limits()
             took = time.perf_counter() - began
             self._rests.charge(took)
-            self._share.charge(policy.org_id, took)
-        if found is None or found.inspection.gaps:
-            async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
-                found = await turn.in_thread(look)
-        return _with_unscannable(policy, content, detected(policy, found))
+            self._share.charge(org_id, took)
+        while asked.left and not asked.is_denied:
+            async with self._turns.turn(org_id, content.agent_id) as turn:
+                await turn.in_thread(asked.ask_for, TURN_SECONDS)
+
+    def _failed(self, policy: NlpPolicy, error: Exception, seconds: float) -> NlpResult:
+        match error:
+            case JudgeError():
+                return failed(policy, error.failure.value, error.message)
+            case TimeoutError():
+                return failed(policy, Failure.TIMEOUT.value, f"no answer within {seconds:g} s")
+            case HeadgateError():
+                return failed(policy, Failure.INTERNAL.value, error.message)
+            case _:
+                _log.error("nlp_policy_failed", policy_id=policy.policy_id, error=repr(error))
+                return failed(policy, Failure.INTERNAL.value, "the policy could not be evaluated")
+
+    def _ended(self, policy: NlpPolicy, result: NlpResult, started: float, seconds: float) -> NlpResult:
+        """With the time that it took; one that came too late allows nothing: the event loop was too busy, and what
+        waited for it may be decided already."""
+        took = time.perf_counter() - started
+        if took > seconds and result.outcome is Outcome.CLEAR:
+            result = failed(policy, Failure.TIMEOUT.value, f"no answer within {seconds:g} s")
+        result = replace(result, latency_ms=result.latency_ms or round(took * 1000, 3))
+        self.observe(result)
+        return result
 
     async def _classify(self, policy: NlpPolicy, content: JudgedContent) -> NlpResult:
         """As a detector: nothing leaves the process, so that nothing is masked."""
-        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
+        async with self._turns.turn(policy.org_id, content.agent_id) as turn:
             value = content.for_detectors(policy.draft.scope.except_headers)
             read = await turn.in_thread(read_texts, value, content.attachments)
         said = await self.classifiers.classify(policy.org_id, policy.policy_id, policy.model, read.texts)
@@ -189,7 +220,7 @@ class Evaluator:
         provider = providers.get(draft.provider)
         if provider is None:
             raise JudgeError(Failure.NOT_CONFIGURED, f"the provider {draft.provider} is not configured")
-        async with self._turns.turn(policy.org_id, policy.policy_id) as turn:
+        async with self._turns.turn(policy.org_id, content.agent_id) as turn:
             masked, gaps = await turn.in_thread(mask_secrets, content.value)
         if gaps:
             raise JudgeError(Failure.NOT_INSPECTED, "the secret scan was incomplete")
@@ -211,24 +242,6 @@ class Evaluator:
 
         verdict = await self.judges.ask(question, may_ask=may_ask, use_cache=use_cache)
         return judged(policy, provider, verdict, key)
-
-
-def _is_small(value: JsonValue, content: JudgedContent) -> bool:
-    """Whether it has at most ``SMALL_CHARACTERS`` and ``SMALL_VALUES``; stops counting there."""
-    if content.attachments or content.other_tools is not None:
-        return False
-    left = SMALL_CHARACTERS - sum(len(one.text) + sum(map(len, one.before)) for one in content.joined)
-    values, stack = SMALL_VALUES, [value]
-    while stack and values >= 0 and left >= 0:
-        one = stack.pop()
-        if isinstance(one, str):
-            left -= len(one)
-        elif isinstance(one, dict | list):
-            values -= len(one)
-            if values >= 0:
-                stack.extend(one.values() if isinstance(one, dict) else one)
-                left -= sum(map(len, one)) if isinstance(one, dict) else 0
-    return values >= 0 and left >= 0
 
 
 def _with_unscannable(policy: NlpPolicy, content: JudgedContent, result: NlpResult) -> NlpResult:

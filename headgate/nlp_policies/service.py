@@ -17,6 +17,7 @@ from headgate.nlp_policies.store import (
     mark_nlp_policy_deleted,
     update_nlp_policy,
 )
+from headgate.nlp_policies.templates import SEEDED_PROFILE, draft_of_template, templates
 from headgate.organizations.change import OrganizationChange
 from headgate.policies.versions import ExpectedVersion
 
@@ -31,6 +32,16 @@ async def create_nlp_policy(change: OrganizationChange, draft: NlpDraft) -> NlpP
     await insert_nlp_policy(change.connection, policy, change.user_id)
     await _record(change, EventType.NLP_POLICY_CREATED, policy)
     return policy
+
+
+async def seed_default_nlp_policies(change: OrganizationChange) -> list[NlpPolicy]:
+    """Seeds the profile ``balanced`` for a new organization; nothing if it has ever had a content policy."""
+    await change.raise_generation()
+    if await count_nlp_policies(change.connection, change.org_id, deleted_too=True):
+        return []
+    return [
+        await create_nlp_policy(change, draft_of_template(one)) for one in templates() if SEEDED_PROFILE in one.profiles
+    ]
 
 
 async def change_nlp_policy(

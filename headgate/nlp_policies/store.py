@@ -98,9 +98,10 @@ async def nlp_policy_names(connection: Connection, org_id: str, policy_ids: Coll
     return {row["policy_id"]: row["name"] for row in await cursor.fetchall()}
 
 
-async def count_nlp_policies(connection: Connection, org_id: str) -> int:
+async def count_nlp_policies(connection: Connection, org_id: str, *, deleted_too: bool = False) -> int:
     cursor = await connection.execute(
-        "SELECT count(*) AS total FROM nlp_policies WHERE org_id = %s AND deleted_at IS NULL", [org_id]
+        "SELECT count(*) AS total FROM nlp_policies WHERE org_id = %s AND (%s OR deleted_at IS NULL)",
+        [org_id, deleted_too],
     )
     row = await cursor.fetchone()
     return int(row["total"]) if row is not None else 0

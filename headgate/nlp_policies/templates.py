@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.nlp_policies.model import Direction, NlpPolicyType, Outcome, Scope
+from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, Outcome, Scope
 from headgate.policies.model import Verdict
+
+SEEDED_PROFILE: Final = "balanced"
+"""That a new organization begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,22 @@ class Template:
     scope: Scope
     profiles: tuple[str, ...]
     cases: tuple[Case, ...]
+
+
+def draft_of_template(template: Template) -> NlpDraft:
+    return NlpDraft(
+        name=template.name,
+        type=template.type,
+        provider=template.provider,
+        model=template.model,
+        description=template.description,
+        threshold=template.threshold,
+        prompt=template.prompt,
+        scope=template.scope,
+        on_match=template.on_match,
+        on_error=template.on_error,
+        on_unscannable=template.on_unscannable,
+    )
 
 
 @cache

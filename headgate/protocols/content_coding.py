@@ -41,33 +41,46 @@ def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
     Raises PayloadTooLargeError beyond ``max_bytes``; AmbiguousRequestError where it is damaged, or where some
     decoders read on after its end (a second gzip member) and others stop.
     """
-    if coding in _IDENTITY:
-        decoded = body
-    elif coding == "br":
-        decoded = _unbrotli(body, max_bytes)
-    elif coding == "zstd":
-        decoded = _unzstd(body, max_bytes)
-    else:
-        decoded = _inflate(body, _WINDOWS[coding], max_bytes)
+    decoded, ended = _decoded(body, coding, max_bytes)
     if len(decoded) > max_bytes:
         raise PayloadTooLargeError(
             f"the decoded body is larger than {max_bytes} bytes", details={"max_bytes": max_bytes}
         )
+    if not ended:
+        raise AmbiguousRequestError(_TRAILING)
     return decoded
 
 
-def _inflate(body: bytes, window_bits: int, max_bytes: int) -> bytes:
+def decode_beginning(body: bytes, coding: str, *, max_bytes: int) -> tuple[bytes, bool]:
+    """(at most the first ``max_bytes`` of what ``body`` decodes to, whether that is all of it); ``body`` may be cut.
+
+    Raises AmbiguousRequestError where it is damaged.
+    """
+    decoded, ended = _decoded(body, coding, max_bytes)
+    return decoded[:max_bytes], ended and len(decoded) <= max_bytes
+
+
+def _decoded(body: bytes, coding: str, max_bytes: int) -> tuple[bytes, bool]:
+    """(a little more than ``max_bytes`` at most, whether the body ends with the coding)."""
+    if coding in _IDENTITY:
+        return body, True
+    if coding == "br":
+        return _unbrotli(body, max_bytes)
+    if coding == "zstd":
+        return _unzstd(body, max_bytes)
+    return _inflate(body, _WINDOWS[coding], max_bytes)
+
+
+def _inflate(body: bytes, window_bits: int, max_bytes: int) -> tuple[bytes, bool]:
     decoder = zlib.decompressobj(window_bits)
     try:
         decoded = decoder.decompress(body, max_bytes + 1)
     except zlib.error as error:
         raise AmbiguousRequestError(_DAMAGED) from error
-    if len(decoded) <= max_bytes and (not decoder.eof or decoder.unused_data):
-        raise AmbiguousRequestError(_TRAILING)
-    return decoded
+    return decoded, decoder.eof and not decoder.unused_data
 
 
-def _unbrotli(body: bytes, max_bytes: int) -> bytes:
+def _unbrotli(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
     decoder = brotli.Decompressor()
     decoded = bytearray()
     data = body
@@ -80,12 +93,10 @@ def _unbrotli(body: bytes, max_bytes: int) -> bytes:
             data = b""
     except brotli.error as error:
         raise AmbiguousRequestError(_DAMAGED) from error
-    if len(decoded) <= max_bytes and not decoder.is_finished():
-        raise AmbiguousRequestError(_TRAILING)
-    return bytes(decoded)
+    return bytes(decoded), decoder.is_finished()
 
 
-def _unzstd(body: bytes, max_bytes: int) -> bytes:
+def _unzstd(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
     """RFC 8878. The library has no bound on what one call gives, hence the small steps."""
     decoder = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_MAX).decompressobj()
     decoded = bytearray()
@@ -96,6 +107,4 @@ def _unzstd(body: bytes, max_bytes: int) -> bytes:
             at += _ZSTD_STEP
     except zstandard.ZstdError as error:
         raise AmbiguousRequestError(_DAMAGED) from error
-    if len(decoded) <= max_bytes and (not decoder.eof or decoder.unused_data or at < len(body)):
-        raise AmbiguousRequestError(_TRAILING)
-    return bytes(decoded)
+    return bytes(decoded), decoder.eof and not decoder.unused_data and at >= len(body)

@@ -21,6 +21,7 @@ from headgate.db.database import Database
 from headgate.journal.store import has_writers
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.service import seed_default_nlp_policies
 from headgate.organizations.change import begin_change
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.store import insert_organization
@@ -46,6 +47,7 @@ async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None
         async with begin_change(database, by) as change:
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
                 await seed_default_policies(change)
+                await seed_default_nlp_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
             if vault is not None and not vault.keys_file.exists():
                 if await used_keys(change.connection) or await has_writers(change.connection):

@@ -14,6 +14,7 @@ from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ConflictError, ForbiddenError, NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.service import seed_default_nlp_policies
 from headgate.organizations.change import OrganizationChange, begin_change
 from headgate.organizations.invitations import (
     Invitation,
@@ -59,7 +60,9 @@ async def create_organization(database: Database, by: Change, name: str) -> Orga
         made = await get_organization(change.connection, org_id)
         told: JsonObject = {"organization_id": org_id, "name": name, "operator_organization_id": by.org_id}
         await change.record(EventType.ORGANIZATION_CREATED, told)
-        await seed_default_policies(replace(change, actor=SYSTEM, user_id=None))
+        seeding = replace(change, actor=SYSTEM, user_id=None)
+        await seed_default_policies(seeding)
+        await seed_default_nlp_policies(seeding)
     return made
 
 

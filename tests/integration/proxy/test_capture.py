@@ -263,7 +263,7 @@ async def test_what_broke_off_before_policies_looked_at_it_is_kept_without_its_w
 ) -> None:
     """Nobody has said that it may be seen: as of an answer that is withheld, nothing that its sender wrote is kept."""
     kept = await start_capturing()
-    kept.decide.judge = AnswerJudge(_NobodyIsAsked(), (policy(),), {}, AnsweredCall("http", "get"))
+    kept.decide.judge = AnswerJudge(_NobodyIsAsked(), (policy(),), {}, AnsweredCall("http", "get"), "agt_1")
     head = b"HTTP/1.1 200 unlooked\r\nX-Note: unlooked\r\nTransfer-Encoding: chunked\r\n\r\n"
     kept.running.upstream.scripts[b"/broken"] = [head + b"8\r\nunlooked\r\nunlooked too\r\n"]
     assert parse(await kept.running.secure(kept.running.get("/broken"))).status == 502

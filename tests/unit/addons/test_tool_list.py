@@ -47,7 +47,7 @@ async def answered(
     flow.response.headers.update(named)
     flow.response.raw_content = body
     flow.response.headers["content-length"] = str(len(body))
-    judge = AnswerJudge(cast("Evaluator", None), (), {}, AnsweredCall("mcp_a", "mcp_tools_list"))
+    judge = AnswerJudge(cast("Evaluator", None), (), {}, AnsweredCall("mcp_a", "mcp_tools_list"), "agt_1")
     inspection = Inspection(
         judge,
         AnswerLimits(body=max_bytes),

@@ -41,7 +41,7 @@ class _Says:
 
 
 def _judge(*results: NlpResult, policies: tuple[str, ...] = ("a", "b")) -> AnswerJudge:
-    return AnswerJudge(_Says(*results), [_policy(one) for one in policies], {}, AnsweredCall("http", "get"))
+    return AnswerJudge(_Says(*results), [_policy(one) for one in policies], {}, AnsweredCall("http", "get"), "agt_1")
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_who_looks(scope: Scope, looks: bool) -> None:
 @pytest.mark.parametrize(("provider", "whole"), [("embedded", False), ("gemini", True)])
 def test_a_language_model_needs_the_whole(provider: str, whole: bool) -> None:
     policies = [_policy("a"), _policy("b", provider=provider)]
-    assert AnswerJudge(_Says(), policies, {}, AnsweredCall("http", "get")).needs_the_whole == whole
+    assert AnswerJudge(_Says(), policies, {}, AnsweredCall("http", "get"), "agt_1").needs_the_whole == whole
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from headgate.judges.model import Provider, ProviderKind
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.kernel.loop_share import LoopShare
-from headgate.nlp_policies import evaluate
+from headgate.nlp_policies import detector_round
 from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.detector_round import SMALL_LIMITS
 from headgate.nlp_policies.evaluate import Evaluator, decision_of, policy_text
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outcome
 from headgate.organizations.destinations import OperatorBounds
@@ -91,7 +92,7 @@ async def test_a_defect_holds(monkeypatch: pytest.MonkeyPatch, on_error: Verdict
     def explode(*_: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(evaluate, "assess", explode)
+    monkeypatch.setattr(detector_round.AssessedContent, "assess", explode)
     async with open_client() as client:
         result = await _evaluator(Judges(client)).evaluate(_policy(on_error=on_error), JudgedContent("x"), {})
 
@@ -125,7 +126,9 @@ def test_a_policys_own_words_are_part_of_what_is_judged_by(kind: NlpPolicyType) 
 async def test_small_content_is_looked_through_in_the_event_loop(
     value: Any, turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evaluate, "_SMALL", replace(evaluate._SMALL, seconds_max=60))  # however busy the machine is
+    monkeypatch.setattr(
+        detector_round, "SMALL_LIMITS", replace(SMALL_LIMITS, seconds_max=60)
+    )  # however busy the machine is
     taken: list[str] = []
     async with open_client() as client:
         evaluator = _evaluator(Judges(client))
@@ -136,7 +139,7 @@ async def test_small_content_is_looked_through_in_the_event_loop(
 
 
 async def test_detectors_leave_the_loop_to_other_organizations(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evaluate, "_SMALL", replace(evaluate._SMALL, seconds_max=60))
+    monkeypatch.setattr(detector_round, "SMALL_LIMITS", replace(SMALL_LIMITS, seconds_max=60))
     taken: list[str] = []
     async with open_client() as client:
         evaluator = _evaluator(Judges(client))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError
-from headgate.protocols.content_coding import decode, is_readable
+from headgate.protocols.content_coding import decode, decode_beginning, is_readable
 
 _ENCODERS = {
     "gzip": gzip.compress,
@@ -67,3 +67,23 @@ def test_arbitrary_bytes_raise_nothing_else(body: bytes, coding: str) -> None:
         decode(body, coding, max_bytes=_LIMIT)
     except HeadgateError:
         return
+
+
+@pytest.mark.parametrize("coding", list(_ENCODERS))
+def test_the_beginning_of_a_cut_body_is_decoded(coding: str) -> None:
+    text = bytes(range(256)) * 400
+    encoded = _ENCODERS[coding](text)
+    whole, is_all = decode_beginning(encoded, coding, max_bytes=len(text))
+    assert (whole, is_all) == (text, True)
+    begun, is_all = decode_beginning(encoded, coding, max_bytes=1000)
+    assert (begun, is_all) == (text[:1000], False)
+    cut, is_all = decode_beginning(encoded[: len(encoded) // 2], coding, max_bytes=len(text))
+    assert text.startswith(cut)
+    assert not is_all
+    with pytest.raises(AmbiguousRequestError):
+        decode_beginning(b"plain text, and no more than that", coding, max_bytes=1000)
+
+
+def test_what_is_in_no_coding_is_its_own_beginning() -> None:
+    assert decode_beginning(b"plain text", "", max_bytes=5) == (b"plain", False)
+    assert decode_beginning(b"plain text", "", max_bytes=10) == (b"plain text", True)

@@ -8,6 +8,7 @@ from mitmproxy.http import HTTPFlow
 from addons.inspection import AnswerLimits, Inspection
 from addons.limits import RequestLimits
 from addons.verdict import flow_state
+from headgate.detectors.prepare import prepare
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import AnsweredCall
 from headgate.judges.daily_budget import DailyBudgets
@@ -47,16 +48,17 @@ def inspect(start, judges):
                 return await asking()
 
         kind = Evaluator if asking is None else Instead
-        evaluator = kind(judges, DailyBudgets(system_clock), deadline_seconds)
+        evaluator = kind(judges, DailyBudgets(system_clock), deadline_seconds, deadline_seconds)
 
         async def covered(flow: HTTPFlow) -> None:
             state = flow_state(flow)
             looking = policies or (policy(), SECRETS)
-            judge = AnswerJudge(evaluator, looking, providers or {}, AnsweredCall("http", "get"))
+            judge = AnswerJudge(evaluator, looking, providers or {}, AnsweredCall("http", "get"), "agt_1")
             state.inspection = Inspection(
                 judge, limits or AnswerLimits(), action_id="act_1", mcp_id=mcp_id, request_id=state.request_id
             )
 
+        prepare()  # as a process does before its first call
         running = await start(*after, limits=requests)
         running.decide.before = covered
         return running

@@ -1,0 +1,117 @@
+"""Answers whose policies let pass what cannot be opened: once their beginning is clear, the rest passes as it comes."""
+
+import gzip
+import hashlib
+import json
+
+import pytest
+
+from addons import inspection
+from addons.inspection import AnswerLimits
+from addons.limits import RequestLimits
+from addons.verdict import Ending
+from headgate.gate.inspect_answer import BEGINNING_BYTES
+from headgate.policies.model import Verdict
+from tests.integration.proxy.answers.scripts import CHUNKED, MAIL, ask, chunk, error_of, plain, policy
+
+LENIENT = policy(on_unscannable=Verdict.ALLOW)
+LARGE = b"all of it is plain text\n" * (BEGINNING_BYTES // 12)
+_HEAD = CHUNKED + b"text/plain\r\n\r\n"
+
+
+def _chunked(body: bytes, size: int = 49_992) -> list[bytes]:
+    return [_HEAD, *(chunk(body[at : at + size]) for at in range(0, len(body), size)), b"0\r\n\r\n"]
+
+
+@pytest.mark.parametrize("script", [[plain(LARGE)], _chunked(LARGE)], ids=["sized", "chunked"])
+async def test_a_large_answer_passes_once_its_beginning_is_clear(inspect, answer, script) -> None:
+    running = await inspect(LENIENT)
+    received, raw, completion = await ask(running, answer, *script, wait_seconds=30)
+    assert (received.status, raw.count(b"plain text")) == (200, LARGE.count(b"plain text"))
+    assert (completion.ending, completion.size_bytes) == (Ending.COMPLETE, len(LARGE))
+    assert completion.digest == "sha256:" + hashlib.sha256(LARGE).hexdigest()
+    [entry] = completion.inspection["nlp"]
+    assert (completion.inspection["withheld"], entry["decision"], entry["error"]) == (False, "allow", "unscannable")
+    assert "only its first 131072 bytes were inspected" in entry["reasoning"]
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+async def test_a_match_in_the_beginning_withholds_all_of_it(inspect, answer, coding) -> None:
+    body = MAIL.encode() + b" " + json.dumps(list(range(200_000))).encode()
+    body = gzip.compress(body) if coding else body
+    assert len(body) > BEGINNING_BYTES
+    running = await inspect(LENIENT)
+    received, raw, completion = await ask(
+        running, answer, plain(body, *[f"content-encoding: {coding}"] * bool(coding)), wait_seconds=30
+    )
+    assert "email" in error_of(received)["message"]
+    assert completion.inspection["withheld"] is True
+    assert body[:100] not in raw
+
+
+async def test_what_a_coded_answer_begins_with_is_read(inspect, answer) -> None:
+    """Small on the wire, and larger than what is inspected."""
+    running = await inspect(LENIENT)
+    for text, status in ((b"", 200), (MAIL.encode(), 403)):
+        body = gzip.compress(text + b"\n" + b"nothing to see " * 100_000)
+        received, _, completion = await ask(running, answer, plain(body, "content-encoding: gzip"))
+        assert (received.status, completion.inspection["withheld"]) == (status, status == 403)
+
+
+async def test_a_slow_answer_passes_once_its_beginning_is_clear(
+    inspect, answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "IN_PART_SECONDS", 0.3)
+    running = await inspect(LENIENT)
+    slow = [_HEAD, *[chunk(b"line\n")] * 60, b"0\r\n\r\n"]
+    received, raw, completion = await ask(running, answer, *slow)
+    assert (received.status, raw.count(b"line")) == (200, 60)
+    [entry] = completion.inspection["nlp"]
+    assert entry["error"] == "unscannable"
+    received, raw, completion = await ask(running, answer, _HEAD, chunk(MAIL.encode()), *slow[1:])
+    assert "email" in error_of(received)["message"]
+    assert b"line" not in raw
+
+
+@pytest.mark.parametrize(("text", "status"), [(b"part", 206), (MAIL.encode(), 403)])
+async def test_a_part_of_something_larger_is_looked_at(inspect, answer, text, status) -> None:
+    running = await inspect(LENIENT)
+    part = plain(text, f"content-range: bytes 5-{4 + len(text)}/100", status="206 Partial Content")
+    received, _, completion = await ask(running, answer, part)
+    assert received.status == status
+    assert completion.inspection["nlp"][0]["error"] == ("unscannable" if status == 206 else None)
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        (plain(b"x", "content-encoding: compress"), "content coding"),
+        (plain(b"plain", "content-encoding: gzip"), "not in the content coding"),
+        (plain(b"+AG0-aria", "content-type: text/plain; charset=utf-7"), "character set"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n" + chunk(b"x") + b"0\r\n\r\n", "transfer"),
+    ],
+)
+async def test_what_hides_its_text_is_withheld_all_the_same(inspect, answer, script, why) -> None:
+    running = await inspect(LENIENT)
+    received, _, _ = await ask(running, answer, script)
+    assert why in error_of(received)["message"]
+
+
+async def test_one_policy_that_objects_to_the_unscannable_is_enough(inspect, answer) -> None:
+    running = await inspect(LENIENT, policy("No secrets", model="secrets"), limits=AnswerLimits(body=BEGINNING_BYTES))
+    received, _, _ = await ask(running, answer, plain(LARGE))
+    assert "larger than" in error_of(received)["message"]
+
+
+async def test_no_room_for_a_beginning_withholds(inspect, answer) -> None:
+    running = await inspect(LENIENT, requests=RequestLimits(buffered=100_000))
+    received, _, _ = await ask(running, answer, *_chunked(LARGE))
+    assert "as much of other bodies" in error_of(received)["message"]
+
+
+async def test_a_character_that_is_cut_leaves_text(inspect, answer) -> None:
+    """The first bytes end within a character: without it they are text, in which the address is found."""
+    body = MAIL.encode() + b"." * (BEGINNING_BYTES - len(MAIL) - 1) + "…".encode() * 10
+    running = await inspect(LENIENT)
+    received, _, _ = await ask(running, answer, plain(body))
+    assert "email" in error_of(received)["message"]

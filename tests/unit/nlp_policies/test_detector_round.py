@@ -1,0 +1,165 @@
+"""Several policies with detectors, and one content."""
+
+import base64
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from headgate.detectors import decode, inspect
+from headgate.detectors.assess import AssessedContent, Query
+from headgate.detectors.document import JoinedText
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
+from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import system_clock
+from headgate.nlp_policies import detector_round, evaluate
+from headgate.nlp_policies.content import JudgedContent
+from headgate.nlp_policies.detector_round import SMALL_LIMITS, DetectorRound
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, Outcome, Scope
+from headgate.policies.model import Verdict
+from tests.labelled import credentials
+
+_NOW = datetime(2026, 11, 28, tzinfo=UTC)
+_TOKEN = credentials.gitlab(random.Random(3))  # noqa: S311 - repeatable, not secret
+_CUT = 12
+_HTTP: JsonObject = {"host": "api.example.com", "headers": {"accept": "*/*"}}
+_CALL: JsonObject = {"http": _HTTP, "body": {"text": "Dear all,"}}
+
+
+def _policy(model: str, **fields: Any) -> NlpPolicy:
+    draft = NlpDraft(model, NlpPolicyType.CONTENT_SAFETY, model=model, threshold=0.6)
+    name = str(fields.pop("name", model))
+    return NlpPolicy("org_1", f"nlp_{name}", 1, replace(draft, **fields), _NOW, _NOW)
+
+
+def _asked(policies: list[NlpPolicy], content: JudgedContent) -> dict[str, NlpResult]:
+    asked = DetectorRound(policies, content)
+    asked.ask_for(60)
+    assert not asked.left
+    return asked.results
+
+
+def test_a_content_is_decoded_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[object] = []
+    document_of = decode.document_of
+
+    def counted(*given: Any) -> Any:
+        decoded.append(given[0])
+        return document_of(*given)
+
+    monkeypatch.setattr(inspect, "document_of", counted)
+    policies = [_policy("pii"), _policy("secrets"), _policy("commands"), _policy("pii", name="again")]
+
+    results = _asked(policies, JudgedContent({**_CALL, "to": "maria@example.com"}))
+
+    assert len(decoded) == 1
+    assert {name: one.outcome for name, one in results.items()} == {
+        "nlp_pii": Outcome.MATCH,
+        "nlp_secrets": Outcome.CLEAR,
+        "nlp_commands": Outcome.CLEAR,
+        "nlp_again": Outcome.MATCH,
+    }
+
+
+@pytest.mark.parametrize("model", ["secrets", "keywords"])
+def test_a_header_field_counts_for_the_policy_that_does_not_except_it(model: str) -> None:
+    prompt = _TOKEN if model == "keywords" else None
+    excepting = _policy(model, name="excepting", prompt=prompt, scope=Scope(except_headers=("authorization",)))
+    content = JudgedContent(_CALL, sent={"cookie": ["a=b"], "authorization": [_TOKEN]})
+
+    results = _asked([_policy(model, prompt=prompt), excepting], content)
+
+    assert results[f"nlp_{model}"].outcome is Outcome.MATCH
+    assert results["nlp_excepting"].outcome is Outcome.CLEAR
+    assert results[f"nlp_{model}"].findings[0].place.path == "$.http.sent[0]"
+
+
+def test_a_shown_header_field_is_left_out_by_name() -> None:
+    http: JsonObject = {**_HTTP, "headers": {"x-token": _TOKEN, "x-other": "1"}}
+    excepting = _policy("secrets", name="excepting", scope=Scope(except_headers=("x-token",)))
+
+    results = _asked([_policy("secrets"), excepting], JudgedContent({**_CALL, "http": http}))
+
+    assert [one.outcome for one in results.values()] == [Outcome.MATCH, Outcome.CLEAR]
+
+
+@pytest.mark.parametrize("encode", [lambda text: base64.b64encode(text).decode(), bytes.hex, bytes.decode])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_stands_in_an_excepted_field_is_found_nowhere_else(encode: Callable[[bytes], str], seed: int) -> None:
+    """Decoders read digits across values: from the field into the body behind it."""
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    sent = encode(f"user:{credentials.hugging_face(rng)}".encode())
+    excepting = _policy("secrets", name="excepting", scope=Scope(except_headers=("authorization",)))
+    content = JudgedContent({**_CALL, "body": {"ref": 481516, "text": "Dear all"}}, sent={"authorization": [sent]})
+
+    results = _asked([_policy("pii"), excepting], content)
+
+    assert results["nlp_excepting"].outcome is Outcome.CLEAR
+
+
+def test_what_is_left_out_is_not_joined() -> None:
+    """The first half stands in a field that only one policy excepts."""
+    content = JudgedContent({**_CALL, "rest": _TOKEN[_CUT:]}, sent={"authorization": [_TOKEN[:_CUT]]})
+    earlier = (JoinedText((_TOKEN[:_CUT],), _TOKEN[_CUT:], ".http.sent.authorization"),)
+    excepting = _policy("secrets", name="excepting", scope=Scope(except_headers=("authorization",)))
+
+    results = _asked([_policy("secrets"), excepting], replace(content, joined=earlier))
+
+    assert [one.outcome for one in results.values()] == [Outcome.MATCH, Outcome.CLEAR]
+
+
+def test_a_defect_of_one_detector_is_no_answer_of_its_policy_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    assess = AssessedContent.assess
+
+    def explodes(content: AssessedContent, query: Query) -> Any:
+        if query.model == "pii":
+            raise MemoryError
+        return assess(content, query)
+
+    monkeypatch.setattr(AssessedContent, "assess", explodes)
+    results = _asked([_policy("pii"), _policy("secrets")], JudgedContent({"key": _TOKEN}))
+
+    assert (results["nlp_pii"].outcome, results["nlp_pii"].decision) == (Outcome.ERROR, Verdict.REQUIRE_APPROVAL)
+    assert results["nlp_secrets"].outcome is Outcome.MATCH
+
+
+def test_what_meets_a_small_limit_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detector_round, "SMALL_LIMITS", replace(SMALL_LIMITS, seconds_max=60))
+    long_prompt = _policy("keywords", prompt="\n".join(f"word number {one}" for one in range(200)))
+    asked = DetectorRound([_policy("pii"), long_prompt], JudgedContent({"text": "word number 7"}))
+
+    asked.ask_within_small_limits()
+    assert [one.policy_id for one in asked.left] == ["nlp_keywords"]
+    asked.ask_for(60)
+
+    assert asked.results["nlp_keywords"].outcome is Outcome.MATCH
+
+
+@pytest.mark.parametrize(("on_match", "asked"), [(Verdict.REQUIRE_APPROVAL, 3), (Verdict.DENY, 1)])
+async def test_a_turn_is_given_back_after_each_long_policy(
+    monkeypatch: pytest.MonkeyPatch, on_match: Verdict, asked: int
+) -> None:
+    """And the first deny ends the rest."""
+    monkeypatch.setattr(evaluate, "TURN_SECONDS", 0.000_001)
+    turns: list[tuple[str, str]] = []
+    policies = [_policy("secrets", name=str(one), on_match=on_match) for one in range(3)]
+    async with open_client() as client:
+        evaluator = Evaluator(Judges(client), DailyBudgets(system_clock))
+        turn = evaluator._turns.turn
+
+        def counted(org_id: str, agent_id: str) -> Any:
+            turns.append((org_id, agent_id))
+            return turn(org_id, agent_id)
+
+        monkeypatch.setattr(evaluator._turns, "turn", counted)
+        content = JudgedContent({"key": _TOKEN, "text": "a" * 3000}, agent_id="agt_1")
+        results = await evaluator.evaluate_all(policies, content, {})
+
+    assert turns == [("org_1", "agt_1")] * asked
+    assert [one.outcome for one in results] == [Outcome.MATCH] * asked
