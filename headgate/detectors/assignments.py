@@ -36,6 +36,8 @@ _SIGN: Final = (
     .replace("IS", _IS)
     .replace("TYPE", _TYPE)
 )
+_IN_ARN: Final = re2.compile(rb":[0-9]{12}:")
+"""Before the kind of a resource: ``arn:aws:secretsmanager:eu-west-1:123456789012:secret:orders/db``."""
 _WORDS: Final = r"((?:[ \t]+[^\s:=\x00]{1,24}){0,6})"
 
 _ASSIGNED: Final = re2.compile((_REST_OF_NAME + _SIGN + _VALUE).encode())
@@ -56,7 +58,10 @@ def assigned_value(
     buffer: bytes, start: int, end: int, assignment: Assignment, formats: SecretFormats
 ) -> AssignedValue | None:
     """The secret that is assigned to the name at ``start`` to ``end``; None: none is."""
-    if start and _is_harmless_beginning(buffer, start, formats):
+    harmless = formats.harmless_beginnings + (formats.harmless_key_beginnings if assignment.weak else ())
+    if start and (
+        _is_harmless_beginning(buffer, start, harmless) or _IN_ARN.fullmatch(buffer, max(0, start - 14), start)
+    ):
         return None
     reach = min(len(buffer), end + _REACH_BYTES)
     match = _ASSIGNED.match(buffer, end, reach)
@@ -119,11 +124,11 @@ def _has_harmless_ending(rest: bytes, formats: SecretFormats) -> bool:
     return rest.decode("latin-1").lower().rstrip("_-.").endswith(formats.harmless_endings)
 
 
-def _is_harmless_beginning(buffer: bytes, start: int, formats: SecretFormats) -> bool:
+def _is_harmless_beginning(buffer: bytes, start: int, harmless: tuple[str, ...]) -> bool:
     before = buffer[max(0, start - 16) : start].decode("latin-1").lower()
     if not before[-1:].isalnum() and before[-1:] not in ("_", "-"):
         return False
-    return before.rstrip("_-").endswith(formats.harmless_beginnings)
+    return before.rstrip("_-").endswith(harmless)
 
 
 def _is_word(buffer: bytes, start: int, end: int) -> bool:

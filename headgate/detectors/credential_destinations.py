@@ -3,6 +3,7 @@
 Without this table, signing in would be a finding. Policies except header fields themselves (``scope.except_headers``).
 """
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -10,11 +11,16 @@ from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.model import Finding
+from headgate.detectors.model import Finding, Place
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
+_PATH: Final = ("$.http.path", "$.http['path pieces']")
+_KEY_IN_QUERY: Final = re.compile(r"\$\.http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?")
 _SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+_WITHOUT_FORM: Final = "token"
+_JOINED: Final = frozenset(("fields", "requests"))
+"""Steps of texts that are joined: a path with a key, and what stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,18 +44,28 @@ type _ByVendor = tuple[tuple[str, tuple[_Destination, ...]], ...]
 
 @dataclass(frozen=True, slots=True)
 class CredentialDestinations:
-    """By the vendor, which the names of its kinds of credentials begin with."""
+    """By the vendor, which the names of its kinds of credentials begin with. ``keyed``: hosts that take a key without
+    a form in a parameter with one of ``keyed_names``."""
 
     sign_in: _ByVendor
     query: _ByVendor
+    path: _ByVendor
+    keyed: tuple[_Destination, ...]
+    keyed_names: frozenset[str]
 
 
 @cache
 def credential_destinations() -> CredentialDestinations:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "credential_destinations.yaml"))
-    document.only("sign_in", "query")
-    return CredentialDestinations(_by_vendor(document.section("sign_in")), _by_vendor(document.section("query")))
+    document.only("sign_in", "query", "path", "keyed", "keyed_names")
+    return CredentialDestinations(
+        _by_vendor(document.section("sign_in")),
+        _by_vendor(document.section("query")),
+        _by_vendor(document.section("path")),
+        tuple(map(_parsed, document.strings("keyed"))),
+        frozenset(document.strings("keyed_names")),
+    )
 
 
 def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
@@ -58,16 +74,29 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     if where is None:
         return findings
     known = credential_destinations()
-    sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
+    sign_in, query, path = (_own_kinds(table, *where) for table in (known.sign_in, known.query, known.path))
+    names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()
     return tuple(
         one
         for one in findings
         if not (
             one.kind.startswith(sign_in)
             or (sign_in and one.kind in _SIGNS_IN)
-            or (one.place.path.startswith(_QUERY) and one.kind.startswith(query))
+            or (one.kind.startswith(query) and one.place.path.startswith(_QUERY))
+            or (one.kind.startswith(path) and _is_in_path(one.place))
+            or (one.kind == _WITHOUT_FORM and _parameter(one.place) in names)
         )
     )
+
+
+def _is_in_path(place: Place) -> bool:
+    return place.path.startswith(_PATH) or not _JOINED.isdisjoint(place.steps)
+
+
+def _parameter(place: Place) -> str:
+    """The name, in lower case, of the parameter of the query whose value was found as it stands."""
+    found = None if place.steps else _KEY_IN_QUERY.fullmatch(place.path)
+    return "" if found is None else str(found[1] or found[2]).lower()
 
 
 def _own_kinds(table: _ByVendor, host: str, path: str) -> tuple[str, ...]:

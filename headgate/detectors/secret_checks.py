@@ -23,6 +23,11 @@ _CHECKSUM_LENGTH: Final = 6
 _UUID: Final = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _CODE: Final = re.compile(r"[A-Za-z_$]+(?:(?:\.|::|->)[A-Za-z_$]+)+[;,)]*")
 _SUBSCRIPT: Final = re.compile(r"[A-Za-z_.]+\[")
+_RESOURCE_NAME: Final = re.compile(
+    r"arn:aws[a-z-]{0,12}:(?:secretsmanager|ssm|kms|iam|sts|acm|apigateway|cognito-idp|cognito-identity|execute-api):\S+"
+    r"|projects/[\w-]+/secrets/[\w-]+(?:/versions/\w+)?"
+)
+"""It names a secret, a key or a role, and is none."""
 _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[_.\-/:][A-Za-z]+)*")
 _BASE64_OR_URL_SAFE: Final = re.compile(r"[A-Za-z0-9+/_.~-]+={0,2}")
@@ -108,6 +113,8 @@ def opaque_token(value: str, placeholders: Placeholders) -> float:
     if len(value) < 16 or value[0] in "$<{[(@&" or placeholders.hold(value) or "(" in value:
         return NO
     if _UUID.fullmatch(value) is not None or _CODE.fullmatch(value) is not None:
+        return NO
+    if _RESOURCE_NAME.fullmatch(value) is not None:
         return NO
     if _HEXADECIMAL.fullmatch(value) is not None:
         return 0.85 if len(value) >= 32 and bits_per_character(value) >= 3.0 and not value.isdigit() else NO

@@ -95,6 +95,7 @@ class SecretFormats:
     allowed: re2._Regexp
     harmless_endings: tuple[str, ...]
     harmless_beginnings: tuple[str, ...]
+    harmless_key_beginnings: tuple[str, ...]
 
 
 @cache
@@ -131,6 +132,7 @@ def secret_formats() -> SecretFormats:
         _any_of(published, "allowed"),
         tuple(assignments.strings("harmless_endings")),
         tuple(assignments.strings("harmless_beginnings")),
+        tuple(assignments.strings("harmless_key_beginnings")),
     )
 
 

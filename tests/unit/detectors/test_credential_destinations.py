@@ -1,6 +1,7 @@
 """Credentials are no findings where a destination expects them, and are findings everywhere else."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,9 @@ _PASSWORD = "Falcon.river8812"
 _FORM = {"grant_type": ["password"], "password": [_PASSWORD]}
 
 
-def _found(host: str, path: str = "/token", scheme: str = "https", **parts: object) -> bool:
+def _found(host: str, path: str = "/token", scheme: str = "https", **parts: Any) -> bool:
     http = {"method": "POST", "scheme": scheme, "host": host, "path": path, "query": parts.pop("query", {})}
-    return bool(assess(EmbeddedModel.SECRETS, {"tool": "http", "http": http, **parts}).issues)  # type: ignore[arg-type]
+    return bool(assess(EmbeddedModel.SECRETS, {"tool": "http", "http": http, **parts}).issues)
 
 
 @pytest.mark.parametrize(
@@ -68,6 +69,51 @@ def test_a_vendors_own_key_may_stand_in_the_query_and_not_in_a_body() -> None:
     assert _found("maps.googleapis.com", "/maps/api/geocode/json", body={"note": _KEY})
     assert _found("storage.googleapis.com", "/evil/a", query={"key": [_KEY]})
     assert _found("maps.example.com", "/maps/api/geocode/json", query={"key": [_KEY]})
+
+
+_OPAQUE = "9QX7ZP2LK4M8N1B5c3vR"
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "name"),
+    [
+        ("api.etherscan.io", "/v2/api", "apikey"),
+        ("newsapi.org", "/v2/everything", "apiKey"),
+        ("api.mapbox.com", "/styles/v1/mapbox/outdoors-v12", "access_token"),
+        ("atlas.microsoft.com", "/search/address/json", "subscription-key"),
+        ("geocode.search.hereapi.com", "/v1/geocode", "apiKey"),
+    ],
+)
+def test_a_key_without_a_form_may_go_to_a_host_that_takes_one(host: str, path: str, name: str) -> None:
+    assert not _found(host, path, query={name: [_OPAQUE]})
+    assert _found(f"{host}.example", path, query={name: [_OPAQUE]})
+    assert _found(host, path, scheme="http", query={name: [_OPAQUE]})
+    assert _found(host, path, query={"client_secret": [_OPAQUE]}), "under the name of a key only"
+    assert _found(host, path, query={name: [credentials.gitlab(_RANDOM)]}), "nor another vendor's"
+    assert _found(host, path, query={name: ["Falcon"]}, body={"api_key": _OPAQUE})
+
+
+def test_a_bots_token_and_a_webhook_may_stand_in_the_path_of_a_call_to_their_vendor() -> None:
+    token = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw7"
+    path = f"/bot{token}/sendMessage"
+    assert not _found("api.telegram.org", path, body={"text": "Build 118 is green."})
+    assert _found("api.telegram.org.example", path)
+    assert _found("api.telegram.org", "/bot1/sendMessage", body={"text": token})
+    assert _found("api.telegram.org", path, body={"text": credentials.gitlab(_RANDOM)})
+    webhook = "/api/webhooks/174771774641318581/ZulM9QeEm4Jn6pl0pMqeHREEwn9yMps9Vyvq7oHGStisS3Dv2gjuO7246jF4eMbaXyZz"
+    assert not _found("discord.com", webhook, body={"content": "Build 118 is green."})
+    assert _found("slack.com", "/api/chat.postMessage", body={"text": f"https://discord.com{webhook}"})
+
+
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [("mcp.linear.app", "/token"), ("observability.mcp.cloudflare.com", "/token"), ("id.twitch.tv", "/oauth2/token")],
+)
+def test_a_refresh_token_may_go_to_the_endpoint_of_its_vendor(host: str, path: str) -> None:
+    body = {"grant_type": ["refresh_token"], "refresh_token": [_OPAQUE]}
+    assert not _found(host, path, body=body)
+    assert _found(host, "/upload", body=body)
+    assert _found(f"{host}.example", path, body=body)
 
 
 def test_the_name_of_a_key_in_a_signature_is_no_secret() -> None:

@@ -95,3 +95,33 @@ def test_what_reaches_over_two_values_takes_no_place_of_what_lies_in_one() -> No
         return [Match("reaching", 0, len(buffer), 1.0)]
 
     assert [one.place.path for one in inspect(["a", token], [reaching, find_secrets]).findings] == ["$[1]"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"fileKey": "Vyvq7oHGStisS3Dv2gjuO7"}',
+        "$skiptoken=RFNwdAIAAQAAACU6bWVyaWRpYW4tY2FsZW5kYXItcGFnZS0wMDAwMDAwMDUwBQAAAA",
+        '{"deltaToken": "qnqJt1sKEKCJS5ZC4ML5lMJXyHvacbz4"}',
+        '{"SecretArn": "arn:aws:secretsmanager:eu-central-1:116615169418:secret:orders/db-Ab3dEf"}',
+        '{"secret": "projects/83120441973/secrets/db-password/versions/12"}',
+    ],
+)
+def test_the_name_of_a_thing_or_of_a_secret_is_none(text: str) -> None:
+    assert _found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"file_access_key": "Vyvq7oHGStisS3Dv2gjuO7"}',
+        '{"projectApiKey": "Vyvq7oHGStisS3Dv2gjuO7"}',
+        '{"storage_key": "Vyvq7oHGStisS3Dv2gjuO7"}',
+        '{"secret": "arn:none:Vyvq7oHGStisS3Dv2gjuO7"}',
+        '{"SecretArn": "arn:aws:secretsmanager:eu-central-1:116615169418:secret:'
+        + credentials.gitlab(_rng("arn"))
+        + '"}',
+    ],
+)
+def test_a_key_of_a_thing_is_one(text: str) -> None:
+    assert _found(text)
