@@ -24,6 +24,7 @@ from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.secrets import find_secrets, find_split_secrets
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
+from headgate.detectors.transfers import find_transfers
 from headgate.detectors.wallets import find_wallet_keys
 from headgate.kernel.canonical_json import JsonValue
 
@@ -60,7 +61,7 @@ _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),
-    EmbeddedModel.COMMANDS: (find_commands,),
+    EmbeddedModel.COMMANDS: (find_commands, find_transfers),
     EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
 _JOINED_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {EmbeddedModel.SECRETS: (find_split_secrets,)}

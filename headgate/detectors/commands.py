@@ -20,6 +20,7 @@ from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.shell import opened, plain_command
+from headgate.detectors.transfers import MONEY_TRANSFER
 from headgate.kernel.errors import ValidationError
 
 _BEFORE_BYTES: Final = 256
@@ -80,7 +81,8 @@ def commands() -> Commands:
 
 
 def command_kinds() -> frozenset[str]:
-    return frozenset(sign.kind for sign in commands().signs)
+    """Those of the table, and of the calls that move money."""
+    return frozenset((MONEY_TRANSFER, *(sign.kind for sign in commands().signs)))
 
 
 def find_commands(buffer: bytes, budget: Budget) -> Iterator[Match]:

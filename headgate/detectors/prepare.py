@@ -14,6 +14,7 @@ from headgate.detectors.phrases import phrases
 from headgate.detectors.recovery_phrases import recovery_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
+from headgate.detectors.transfers import transfers
 from headgate.detectors.visible import visible
 
 _preparing = Lock()
@@ -37,6 +38,7 @@ def _prepare() -> None:
     phrases("safety")
     phrases("tool_definitions")
     commands()
+    transfers()
     digest_suffixes()
     credential_destinations()
     recovery_words()
