@@ -15,12 +15,9 @@ from headgate.detectors.model import Finding, Place
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
-_PATH: Final = ("$.http.path", "$.http['path pieces']")
 _KEY_IN_QUERY: Final = re.compile(r"\$\.http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?")
 _SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
 _WITHOUT_FORM: Final = "token"
-_JOINED: Final = frozenset(("fields", "requests"))
-"""Steps of texts that are joined: a path with a key, and what stands beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +46,6 @@ class CredentialDestinations:
 
     sign_in: _ByVendor
     query: _ByVendor
-    path: _ByVendor
     keyed: tuple[_Destination, ...]
     keyed_names: frozenset[str]
 
@@ -58,11 +54,10 @@ class CredentialDestinations:
 def credential_destinations() -> CredentialDestinations:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "credential_destinations.yaml"))
-    document.only("sign_in", "query", "path", "keyed", "keyed_names")
+    document.only("sign_in", "query", "keyed", "keyed_names")
     return CredentialDestinations(
         _by_vendor(document.section("sign_in")),
         _by_vendor(document.section("query")),
-        _by_vendor(document.section("path")),
         tuple(map(_parsed, document.strings("keyed"))),
         frozenset(document.strings("keyed_names")),
     )
@@ -74,7 +69,7 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     if where is None:
         return findings
     known = credential_destinations()
-    sign_in, query, path = (_own_kinds(table, *where) for table in (known.sign_in, known.query, known.path))
+    sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
     names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()
     return tuple(
         one
@@ -83,14 +78,9 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
             one.kind.startswith(sign_in)
             or (sign_in and one.kind in _SIGNS_IN)
             or (one.kind.startswith(query) and one.place.path.startswith(_QUERY))
-            or (one.kind.startswith(path) and _is_in_path(one.place))
             or (one.kind == _WITHOUT_FORM and _parameter(one.place) in names)
         )
     )
-
-
-def _is_in_path(place: Place) -> bool:
-    return place.path.startswith(_PATH) or not _JOINED.isdisjoint(place.steps)
 
 
 def _parameter(place: Place) -> str:

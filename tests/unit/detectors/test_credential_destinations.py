@@ -93,16 +93,9 @@ def test_a_key_without_a_form_may_go_to_a_host_that_takes_one(host: str, path: s
     assert _found(host, path, query={name: ["Falcon"]}, body={"api_key": _OPAQUE})
 
 
-def test_a_bots_token_and_a_webhook_may_stand_in_the_path_of_a_call_to_their_vendor() -> None:
-    token = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw7"
-    path = f"/bot{token}/sendMessage"
-    assert not _found("api.telegram.org", path, body={"text": "Build 118 is green."})
-    assert _found("api.telegram.org.example", path)
-    assert _found("api.telegram.org", "/bot1/sendMessage", body={"text": token})
-    assert _found("api.telegram.org", path, body={"text": credentials.gitlab(_RANDOM)})
-    webhook = "/api/webhooks/174771774641318581/ZulM9QeEm4Jn6pl0pMqeHREEwn9yMps9Vyvq7oHGStisS3Dv2gjuO7246jF4eMbaXyZz"
-    assert not _found("discord.com", webhook, body={"content": "Build 118 is green."})
-    assert _found("slack.com", "/api/chat.postMessage", body={"text": f"https://discord.com{webhook}"})
+def test_a_bots_token_is_a_finding_where_the_bot_is_called() -> None:
+    """Its owner reads what is sent to it, and anyone can own one."""
+    assert _found("api.telegram.org", "/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw7/sendMessage")
 
 
 @pytest.mark.parametrize(
