@@ -19,6 +19,7 @@ from headgate.detectors.inspect import Aside, Detector, InspectedContent, Look
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.model import Finding, Inspection
+from headgate.detectors.named_values import find_named_values
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
@@ -57,7 +58,7 @@ class Engine(StrEnum):
 HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS}
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
-    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys, find_recovery_phrases),
+    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys, find_recovery_phrases, find_named_values),
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),

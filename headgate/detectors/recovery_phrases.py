@@ -1,7 +1,8 @@
 """Recovery phrases of wallets: twelve to twenty-four words of BIP 39 in a row. They give access to the wallet.
 
 The list lacks ``the``, ``of`` and ``is``, so that ordinary sentences seldom match. The checksum is verified only where
-commas and other signs separate the words, as in lists of columns: an attacker can guess one wrong word.
+commas and other signs separate the words, as in lists of columns: an attacker can guess one wrong word. Words may be
+the values of a list too, in any order. In other languages, twelve numbered words count near a word such as "seed".
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import Final, NamedTuple
 import re2
 
 from headgate.configuration.resources import resource_path
+from headgate.detectors.document import SEPARATOR
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -21,7 +23,20 @@ _LENGTHS: Final = (12, 15, 18, 21, 24)
 _DISTINCT_MIN: Final = 9
 _WORD_BITS: Final = 11
 _FOUND: Final = 0.95
+_LIKELY: Final = 0.8
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
+_LISTED: Final = re2.compile(rb"(?m)^(?:([\w .-]{1,80}): )?([a-zA-Z]{3,8})$")
+_VALUES_MIN: Final = 11
+_LISTED_MAX: Final = 5000
+_DIGITS: Final = b"0123456789"
+_NUMBERED: Final = re2.compile(
+    rb"(?i)(?:^|[\s,;:\"])"
+    + rb"[\s,;|]{1,3}".join(rb"0?%d[.):]?[ \t]{0,2}[a-z\x80-\xff]{3,16}" % n for n in range(1, 13))
+)
+_ABOUT_A_WALLET: Final = re2.compile(
+    rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
+    rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
+)
 _RUN: Final = re2.compile(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
 _WORD: Final = re2.compile(rb"(?i)[a-z]+")
 _WRITTEN_OUT: Final = re2.compile(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
@@ -36,6 +51,28 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
             written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
             for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
+    if buffer.count(SEPARATOR) >= _VALUES_MIN:
+        yield from _in_lists(buffer, budget)
+    numbered = _NUMBERED.search(buffer)
+    if numbered is not None and _ABOUT_A_WALLET.search(buffer) is not None:
+        yield Match(RECOVERY_PHRASE, numbered.start(), numbered.end(), _LIKELY)
+
+
+def _in_lists(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Values of one name, of which twelve in a row are words: in order, shuffled, or numbered beside."""
+    known, lists = recovery_words(), dict[bytes, list[_Word]]()
+    for number, found in enumerate(_LISTED.finditer(buffer)):
+        if number >= _LISTED_MAX or not budget.has_time():
+            break
+        word = _Word(found.start(2), found.end(2), found[2].lower())
+        words = lists.setdefault((found[1] or b"").translate(None, _DIGITS), [])
+        if word.text in known:
+            words.append(word)
+        elif len(words) < _LENGTHS[0]:
+            words.clear()
+    for words in lists.values():
+        if _is_phrase(words):
+            yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
 
 
 class _Word(NamedTuple):

@@ -1,7 +1,8 @@
 """Wallets: addresses to which money goes and does not come back, and the keys that spend it.
 
 Bitcoin addresses by their checksums: Base58Check, and bech32 and bech32m (BIP 173 and 350), of which python-stdnum 2.2
-knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check. Ethereum
+knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check, and 32 bytes in
+hexadecimal near the name of a key. Ethereum
 addresses have a form only, and in mixed case a checksum that needs Keccak (ERC-55): they count fully near a word.
 """
 
@@ -20,12 +21,20 @@ WALLET_ADDRESS: Final = "wallet_address"
 WALLET_KEY: Final = "wallet_key"
 _CHECKED: Final = 0.95
 _NEAR: Final = 0.95
+_DIGITS_MIN: Final = 6
+"""Kinds of digits in a key of 32 bytes; an example repeats a few."""
 _BY_FORM: Final = 0.5
 _BITCOIN: Final = re2.compile(
     rb"\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})\b"
 )
 _ETHEREUM: Final = re2.compile(rb"\b0x[0-9a-fA-F]{40}\b")
 _PRIVATE: Final = re2.compile(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_RAW: Final = re2.compile(
+    rb"(?i)(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key)"
+    rb"((?:[^\n]{0,60}\n\x00\n){0,2}[^\n]{0,60}?)\b(?:0x)?([0-9a-f]{64})\b"
+)
+_NOT_PRIVATE: Final = re2.compile(rb"(?i)public|address|sha|hash|digest|fingerprint|\bid\b|checksum|\btx")
+"""Between the name of a key and 64 hexadecimal digits: they are something else."""
 _ALPHABET: Final = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32: Final = {letter: value for value, letter in enumerate(b"qpzry9x8gf2tvdw0s3jn54khce6mua7l")}
 _BECH32_PREFIX: Final = (3, 3, 0, 2, 3)  # "bc": the high bits of each letter, 0, the low ones
@@ -57,6 +66,11 @@ def find_wallet_keys(buffer: bytes, budget: Budget) -> Iterator[Match]:
             return
         if _has_checksum(found[0]):
             yield Match(WALLET_KEY, found.start(), found.end(), _CHECKED)
+    for found in _RAW.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        if _NOT_PRIVATE.search(found[1]) is None and len(set(found[2])) > _DIGITS_MIN:
+            yield Match(WALLET_KEY, found.start(2), found.end(2), _NEAR)
 
 
 def _is_address(text: bytes) -> bool:

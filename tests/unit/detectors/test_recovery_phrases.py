@@ -1,6 +1,7 @@
 """Recovery phrases in every way in which people write them down, and sentences that are none."""
 
 import base64
+from typing import Any
 
 import pytest
 
@@ -41,3 +42,72 @@ def test_a_phrase_is_found(text: str) -> None:
 )
 def test_what_is_no_phrase_is_not(text: str) -> None:
     assert assess(EmbeddedModel.SECRETS, {"t": text}).issues == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"list": list(_WORDS)},
+        {"list": [{"n": number, "w": word} for number, word in enumerate(reversed(_WORDS), 1)], "title": "shopping"},
+        {"list": [{"n": str(number), "w": word} for number, word in enumerate(_WORDS, 1)]},
+        {f"word_{number}": word for number, word in enumerate(_WORDS, 1)},
+        [["a", word] for word in _WORDS],
+    ],
+)
+def test_words_in_a_list_are_found(value: Any) -> None:
+    assert assess(EmbeddedModel.SECRETS, {"body": value}).issues == ("recovery_phrase",)
+
+
+_SPANISH = [
+    "lunes",
+    "coger",
+    "etnia",
+    "interés",
+    "causa",
+    "mente",
+    "sirena",
+    "vale",
+    "acuerdo",
+    "nácar",
+    "rabo",
+    "alma",
+]
+_NUMBERED = "\n".join(f"{number}. {word}" for number, word in enumerate(_SPANISH, 1))
+
+
+def test_a_numbered_list_in_another_language_is_found_near_a_word_for_it() -> None:
+    assert assess(EmbeddedModel.SECRETS, {"t": f"la frase de recuperaci\u00f3n:\n{_NUMBERED}"}).issues == (
+        "recovery_phrase",
+    )
+    assert assess(EmbeddedModel.SECRETS, {"host": "trustwallet-help.example", "t": _NUMBERED}).issues
+    assert not assess(EmbeddedModel.SECRETS, {"t": f"Forma una frase con cada palabra:\n{_NUMBERED}"}).issues
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"list": sorted(_WORDS)},
+        {"list": _WORDS[:11]},
+        {"list": [*_WORDS[:6], "checkout", *_WORDS[6:]]},
+        {
+            "tags": [
+                "python",
+                "async",
+                "proxy",
+                "office",
+                "bundle",
+                "still",
+                "gateway",
+                "post",
+                "agent",
+                "enter",
+                "proof",
+                "rust",
+            ]
+        },
+        {"steps": [{"name": word, "type": kind} for word, kind in zip(_WORDS[:8], ["run"] * 8, strict=True)]},
+        {"weekdays": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"] * 3},
+    ],
+)
+def test_lists_of_other_words_are_no_phrases(value: Any) -> None:
+    assert not assess(EmbeddedModel.SECRETS, {"body": value}).issues

@@ -3,6 +3,7 @@
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.kernel.canonical_json import JsonValue
 
 _ADDRESSES = [
     "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa",
@@ -49,3 +50,32 @@ def test_an_address_of_ethereum_counts_fully_beside_a_word_for_it() -> None:
     assert assess(EmbeddedModel.PII, {"topic": _ETHEREUM}).risk_score == 0.5
     assert not assess(EmbeddedModel.PII, "wallet 0x" + "0" * 40).issues
     assert not assess(EmbeddedModel.PII, f"wallet hash {_ETHEREUM}abcdef").issues
+
+
+_RAW = "80c44e0fea5eb42ef4391ce966f984dbf9d1b3e74e7dcd6a616937df3c9fe51e"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"method": "personal_importRawKey", "params": [_RAW, "x"]},
+        {"fields": [{"name": "PRIVATE_KEY", "value": f"0x{_RAW}"}]},
+        f"the deployer key is 0x{_RAW}",
+    ],
+)
+def test_a_raw_key_is_found_near_its_name(value: JsonValue) -> None:
+    assert "wallet_key" in assess(EmbeddedModel.SECRETS, value).issues
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"private key fingerprint sha256 {_RAW}",
+        f"derive it from the private key; the public key is {_RAW}",
+        {"method": "eth_getTransactionReceipt", "params": [f"0x{_RAW}"]},
+        {"privateKeyId": _RAW},
+        "private key " + "0" * 63 + "1",
+    ],
+)
+def test_other_digits_near_it_are_none(value: JsonValue) -> None:
+    assert "wallet_key" not in assess(EmbeddedModel.SECRETS, value).issues
