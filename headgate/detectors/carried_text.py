@@ -1,5 +1,6 @@
-"""Text that the address of a call carries in its path or query, encoded or as a table (exfiltration, for example by the
-URL of a picture).
+"""Text that the address of a call carries in its path or query: encoded, disguised, as a table, as an environment, or
+as sentences out of place (exfiltration, for example by the URL of a picture). Beside it cookies and lists of bytes,
+which other detectors do not read.
 
 A heuristic (MITRE ATT&CK T1048, T1567). Cursors, states and signatures are encoded too; they decode to bytes, to
 identifiers or to JSON, and not to words and lines.
@@ -11,18 +12,43 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from typing import Final
+from urllib.parse import unquote
 
+from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
 from headgate.detectors.encodings import from_base64, from_hexadecimal
-from headgate.detectors.host_names import has_readable_labels
+from headgate.detectors.host_names import carries_data
+from headgate.detectors.key_bytes import KEY_BYTES, names_of_keys
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.canonical_json import JsonValue
+from headgate.detectors.prose import is_disguised, is_environment, is_out_of_place
+from headgate.detectors.records import is_identity_of_machine, is_table
+from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 ENCODED_IN_ADDRESS: Final = "encoded_in_address"
 TABLE_IN_ADDRESS: Final = "table_in_address"
-CARRIED_TEXT_KINDS: Final = frozenset({ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS})
+DISGUISED_IN_ADDRESS: Final = "disguised_in_address"
+PROSE_IN_ADDRESS: Final = "prose_in_address"
+ENVIRONMENT_IN_ADDRESS: Final = "environment_in_address"
+CARRIED_TEXT_KINDS: Final = frozenset(
+    {ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS, DISGUISED_IN_ADDRESS, PROSE_IN_ADDRESS, ENVIRONMENT_IN_ADDRESS}
+    | {CREDENTIAL_IN_COOKIE, KEY_BYTES}
+)
 _ENCODED: Final = 0.8
 _TABLE: Final = 0.75
+_DISGUISED: Final = 0.8
+_PROSE: Final = 0.65
+_ENVIRONMENT: Final = 0.75
+_CREDENTIAL: Final = 0.85
+_KEY: Final = 0.8
+_CARRIED_MIN: Final = 10
+"""What is shorter carries nothing that is looked for."""
+_SENTENCES_MIN: Final = 40
+_PICTURE: Final = re.compile(
+    r"(?i)\.(?:png|gif|jpe?g|svg|webp|avif|bmp|ico)$|/(?:pixel|px|beacon|hit|track|badge|collect)(?:[/.]|$)"
+)
+_VARIABLE: Final = re.compile(r"(?:^|[\n;&,]) ?([A-Z][A-Z0-9_]{2,40})=")
+_DNS_HEADER_BYTES: Final = 12
+_DNS_NOT_A_QUERY: Final = 0xF8
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
 _CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){2,}[A-Za-z]{2,24}\.?")
@@ -34,7 +60,6 @@ _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
 _LINES_MIN: Final = 3
-_COLUMN_SIGNS: Final = ",;\t|:"
 _PRINTABLE_SHARE: Final = 0.97
 _GZIP: Final = b"\x1f\x8b"
 
@@ -42,26 +67,62 @@ _GZIP: Final = b"\x1f\x8b"
 def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterator[Match]]:
     """``value``: a call; of anything else nothing is found."""
     http = value.get("http") if isinstance(value, dict) else None
-    path = str(http.get("path", "")) if isinstance(http, dict) else ""
-    texts = [*path.split("/"), *_joined_segments(path)]
-    if isinstance(http, dict):
-        texts += _strings(http.get("query"))
+    known: JsonObject = http if isinstance(http, dict) else {}
+    path = str(known.get("path", ""))
+    query = known.get("query")
+    texts = [*((None, one) for one in (*path.split("/"), *_joined_segments(path))), *_parameters(query)]
+    body = value.get("body") if isinstance(value, dict) else None
 
     def found(buffer: bytes, budget: Budget) -> Iterator[Match]:
         budget.new_pass(len(buffer))
-        for text in texts:
+        for parameter, text in texts:
+            if len(text) < _CARRIED_MIN:
+                continue
             if not budget.allows_candidate():
                 return
-            tokens = () if text.startswith("data:") else (*_TOKEN.findall(text), *_CODES.findall(text))
-            for token in tokens:
-                if _carries(token, budget):
-                    yield from _places(buffer, token, ENCODED_IN_ADDRESS, _ENCODED)
-            if _HOST.fullmatch(text) and has_readable_labels(text):  # as DNS over HTTPS asks for it
-                yield from _places(buffer, text, ENCODED_IN_ADDRESS, _ENCODED)
-            if _is_table(text):
-                yield from _places(buffer, text, TABLE_IN_ADDRESS, _TABLE)
+            for kind, where, confidence in _judged(parameter, text, budget, known):
+                yield from _places(buffer, where, kind, confidence)
+        if isinstance(query, dict) and is_environment(query):
+            yield from _places(buffer, "query", ENVIRONMENT_IN_ADDRESS, _ENVIRONMENT)
+        for text in cookies_with_credentials(known, budget):
+            yield from _places(buffer, text, CREDENTIAL_IN_COOKIE, _CREDENTIAL)
+        for name in names_of_keys(body):
+            yield from _places(buffer, f"{name}:", KEY_BYTES, _KEY)
 
     return found
+
+
+def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) -> Iterator[tuple[str, str, float]]:
+    """The kind, what stands for it, and how sure."""
+    if len(text) >= _SENTENCES_MIN and not text.startswith("data:"):
+        for token in (*_TOKEN.findall(text), *_CODES.findall(text)):
+            if _carries(token, budget):
+                yield ENCODED_IN_ADDRESS, token, _ENCODED
+    if _HOST.fullmatch(text) and carries_data(text):  # as DNS over HTTPS asks for it
+        yield ENCODED_IN_ADDRESS, text, _ENCODED
+    plain = unquote(text) if parameter is None and "%" in text else text
+    if is_table(plain):
+        yield TABLE_IN_ADDRESS, text, _TABLE
+    if len(plain) < _SENTENCES_MIN:
+        return
+    if "=" in plain and is_environment(_VARIABLE.findall(plain)):
+        yield ENVIRONMENT_IN_ADDRESS, text, _ENVIRONMENT
+    if plain.count(" ") >= _SPACES_MIN:
+        if is_disguised(plain):
+            yield DISGUISED_IN_ADDRESS, text, _DISGUISED
+        elif is_out_of_place(plain, parameter, is_picture=_is_of_picture(http)):
+            yield PROSE_IN_ADDRESS, text, _PROSE
+
+
+def _parameters(query: JsonValue) -> Iterator[tuple[str | None, str]]:
+    """Each value with its name in lower case; several values of one name also as one text."""
+    if not isinstance(query, dict):
+        return
+    for name, value in query.items():
+        texts = [*_strings(value)]
+        yield from ((name.lower(), one) for one in texts)
+        if len(texts) > _SPACES_MIN:
+            yield name.lower(), " ".join(texts)
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
@@ -72,6 +133,15 @@ def _strings(value: JsonValue) -> Iterator[str]:
     elif isinstance(value, dict):
         for member in value.values():
             yield from _strings(member)
+
+
+def _is_of_picture(http: JsonObject) -> bool:
+    """Whether it is the address of a picture or a beacon, which have no use for sentences."""
+    headers = http.get("headers")
+    accept = headers.get("accept") if isinstance(headers, dict) else None
+    return _PICTURE.search(str(http.get("path", ""))) is not None or (
+        isinstance(accept, str) and accept.startswith("image/")
+    )
 
 
 def _joined_segments(path: str) -> Iterator[str]:
@@ -88,15 +158,28 @@ def _carries(token: str, budget: Budget, depth: int = 0) -> bool:
         unpacked = _unpacked(data)
         if not (budget.allows_candidate() and budget.has_time() and budget.allows_decoded(len(unpacked))):
             return False
+        if (name := _question(unpacked)) is not None and carries_data(name):
+            return True
         text = _readable(unpacked)
         if text is None:
             continue
-        if _reads_as_text(text):
+        if _reads_as_text(text) or is_identity_of_machine(text):
             return True
         inner = [*dict.fromkeys(_TOKEN.findall(text))][:_INNER_TOKENS_MAX] if depth < _DEPTH_MAX else []
         if any(_carries(one, budget, depth + 1) for one in inner):
             return True
     return False
+
+
+def _question(data: bytes) -> str | None:
+    """The name that a message of DNS asks for (RFC 8484: in base64 in the query; RFC 1035, section 4.1)."""
+    if len(data) <= _DNS_HEADER_BYTES or data[2] & _DNS_NOT_A_QUERY or data[4:6] != b"\0\1":
+        return None
+    labels, at = list[bytes](), _DNS_HEADER_BYTES
+    while at < len(data) and 0 < data[at] < 64:
+        labels.append(data[at + 1 : at + 1 + data[at]])
+        at += 1 + data[at]
+    return b".".join(labels).decode("latin-1") if labels else None
 
 
 def _unpacked(data: bytes) -> bytes:
@@ -144,19 +227,13 @@ def _reads_as_text(text: str) -> bool:
     return text.count(" ") >= _SPACES_MIN or text.count("\n") >= _LINES_MIN - 1 or text.count(",") > 2 * _SPACES_MIN
 
 
-def _is_table(text: str) -> bool:
-    """Several lines with the same columns: rows of a database, and no query in lines."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    return len(lines) >= _LINES_MIN and any(
-        lines[0].count(sign) > 0 and all(line.count(sign) == lines[0].count(sign) for line in lines)
-        for sign in _COLUMN_SIGNS
-    )
-
-
 def _places(buffer: bytes, text: str, kind: str, confidence: float) -> Iterator[Match]:
-    """Where it stands in the buffer; of joined segments, where the first one does."""
+    """Where it stands in the buffer; of joined segments or values, where the first one does. The buffer has the text as
+    a reader sees it, so that invisible characters would hide the place: then it is the beginning of the call."""
     whole = text.encode("utf-8", "replace")
-    wanted = whole if whole in buffer else whole[:_MARK_BYTES]
-    start = buffer.find(wanted)
-    if start >= 0:
-        yield Match(kind, start, start + len(wanted), confidence)
+    for wanted in (whole, whole[:_MARK_BYTES], whole.partition(b" ")[0]):
+        start = buffer.find(wanted) if wanted else -1
+        if start >= 0:
+            yield Match(kind, start, start + len(wanted), confidence)
+            return
+    yield Match(kind, 0, min(1, len(buffer)), confidence)

@@ -21,10 +21,12 @@ from headgate.detectors.model import Match
 
 ENCODED: Final = "encoded_host_name"
 LONG: Final = "long_host_name"
-HOST_NAME_KINDS: Final = frozenset({ENCODED, LONG})
+WORDS: Final = "words_in_host_name"
+HOST_NAME_KINDS: Final = frozenset({ENCODED, LONG, WORDS})
 _DECODES: Final = 0.85
 _DENSE: Final = 0.75
 _TOO_LONG: Final = 0.65
+_IN_WORDS: Final = 0.7
 
 _HOST: Final = re2.compile(
     rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
@@ -33,11 +35,19 @@ _HOST: Final = re2.compile(
 _HEX: Final = re2.compile(r"(?i)[0-9a-f]+")
 _BASE32: Final = re2.compile(r"(?i)[a-z2-7]+")
 _BASE64: Final = re2.compile(r"[A-Za-z0-9_-]+")
+_CODES: Final = re2.compile(r"(?:[01][0-9]{2}){8,}")
+_WORD: Final = re2.compile(r"[a-z]{3,}")
+_REGION: Final = re2.compile(r"(?:[a-z]{2,3}-)?[a-z]{2,12}-[a-z]{0,10}-?[0-9]{1,2}[a-z]?")
+_WORDS_MIN: Final = 8
+_WORDY_LABELS_MIN: Final = 4
 _LABELS_MAX: Final = 8
 _CHARACTERS_MAX: Final = 110
 _REGISTERED_LABELS: Final = 2
 _TEXT_BYTES_MIN: Final = 8
 _LETTERS_SHARE_MIN: Final = 0.6
+_LONG_TEXT_BYTES: Final = 14
+"""So many printable bytes do not come by chance, with fewer letters too."""
+_LONG_LETTERS_SHARE_MIN: Final = 0.3
 _DENSE_LABEL_MIN: Final = 16
 _PART_MIN: Final = 16
 """Of a label between its hyphens."""
@@ -65,6 +75,12 @@ def has_readable_labels(name: str) -> bool:
     return any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own)))
 
 
+def carries_data(name: str) -> bool:
+    """Whether its labels are data that is encoded."""
+    verdict = _judged(name)
+    return verdict is not None and verdict[0] == ENCODED
+
+
 def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
     if has_readable_labels(name):
@@ -75,7 +91,16 @@ def _judged(name: str) -> tuple[str, float] | None:
         return ENCODED, _DENSE
     if len(_labels(name)) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
         return LONG, _TOO_LONG
-    return None
+    return (WORDS, _IN_WORDS) if _is_in_words(name.lower()) else None
+
+
+def _is_in_words(name: str) -> bool:
+    """Whether several labels are words between hyphens: one is the name of a branch, two are a service and its owner.
+    Names of private networks are not asked for outside."""
+    if name.rstrip(".").endswith(private_suffixes()):
+        return False
+    wordy = [one for one in _own_labels(name) if "-" in one and _REGION.fullmatch(one) is None and _WORD.search(one)]
+    return len(wordy) >= _WORDY_LABELS_MIN and len({word for one in wordy for word in _WORD.findall(one)}) >= _WORDS_MIN
 
 
 def _labels(name: str) -> list[str]:
@@ -88,11 +113,13 @@ def _own_labels(name: str) -> list[str]:
 
 
 def _is_text(label: str) -> bool:
-    """Whether it is readable text in hexadecimal, base 32 or base 64 (RFC 4648)."""
+    """Whether it is readable text in hexadecimal, base 32 or base 64 (RFC 4648), or codes of its characters."""
     return any(map(_is_readable, _decoded(label)))
 
 
 def _decoded(label: str) -> Iterator[bytes]:
+    if _CODES.fullmatch(label):
+        yield bytes(int(label[at : at + 3]) for at in range(0, len(label), 3))
     if _HEX.fullmatch(label) and len(label) % 2 == 0:
         yield bytes.fromhex(label)
     if _BASE32.fullmatch(label) and len(label) % 8 in (0, 2, 4, 5, 7):
@@ -107,7 +134,8 @@ def _decoded(label: str) -> Iterator[bytes]:
 def _is_readable(text: bytes) -> bool:
     if len(text) < _TEXT_BYTES_MIN or not all(0x20 <= one < 0x7F for one in text):
         return False
-    return sum(chr(one).isalpha() or one == 0x20 for one in text) >= _LETTERS_SHARE_MIN * len(text)
+    share = _LONG_LETTERS_SHARE_MIN if len(text) >= _LONG_TEXT_BYTES else _LETTERS_SHARE_MIN
+    return sum(chr(one).isalpha() or one == 0x20 for one in text) >= share * len(text)
 
 
 def _is_dense(label: str) -> bool:
@@ -124,6 +152,16 @@ def _is_dense(label: str) -> bool:
 @cache
 def digest_suffixes() -> tuple[str, ...]:
     """Of ``config/detectors/host_names.yaml``. Raises ValidationError."""
+    return _suffixes("digest_suffixes")
+
+
+@cache
+def private_suffixes() -> tuple[str, ...]:
+    """Of names that public servers do not know. Raises ValidationError."""
+    return _suffixes("private_suffixes")
+
+
+def _suffixes(key: str) -> tuple[str, ...]:
     document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes")
-    return tuple(f".{one}" for one in document.strings("digest_suffixes"))
+    document.only("digest_suffixes", "private_suffixes")
+    return tuple(f".{one}" for one in document.strings(key))

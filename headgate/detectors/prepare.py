@@ -6,11 +6,12 @@ from threading import Lock
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
 from headgate.detectors.credential_destinations import credential_destinations
-from headgate.detectors.host_names import digest_suffixes
+from headgate.detectors.host_names import digest_suffixes, private_suffixes
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.phrases import phrases
+from headgate.detectors.prose import prose
 from headgate.detectors.recovery_phrases import recovery_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
@@ -40,6 +41,8 @@ def _prepare() -> None:
     commands()
     transfers()
     digest_suffixes()
+    private_suffixes()
+    prose()
     credential_destinations()
     recovery_words()
     visible("\u00e9")

@@ -5,6 +5,7 @@ commas and other signs separate the words, as in lists of columns: an attacker c
 the values of a list too, in any order. In other languages, twelve numbered words count near a word such as "seed".
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from hashlib import sha256
@@ -25,14 +26,17 @@ _WORD_BITS: Final = 11
 _FOUND: Final = 0.95
 _LIKELY: Final = 0.8
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
-_LISTED: Final = re2.compile(rb"(?m)^(?:([\w .-]{1,80}): )?([a-zA-Z]{3,8})$")
+_LISTED: Final = re.compile(rb"(?m)^(?:([\w .-]{1,80}): )?([a-zA-Z]{3,8})$")
+"""Bounded at each line, so that the module re takes linear time; it finds many short values faster."""
 _VALUES_MIN: Final = 11
 _LISTED_MAX: Final = 5000
 _DIGITS: Final = b"0123456789"
 _NUMBERED: Final = re2.compile(
-    rb"(?i)(?:^|[\s,;:\"])"
+    rb"(?i)(?:^|[\s,;:\"])("
     + rb"[\s,;|]{1,3}".join(rb"0?%d[.):]?[ \t]{0,2}[a-z\x80-\xff]{3,16}" % n for n in range(1, 13))
+    + rb")"
 )
+_NUMBERS: Final = (b"12", b"11", b"10", b"9", b"8", b"7")
 _ABOUT_A_WALLET: Final = re2.compile(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
     rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
@@ -53,14 +57,16 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
     if buffer.count(SEPARATOR) >= _VALUES_MIN:
         yield from _in_lists(buffer, budget)
-    numbered = _NUMBERED.search(buffer)
+    numbered = _NUMBERED.search(buffer) if all(one in buffer for one in _NUMBERS) else None
     if numbered is not None and _ABOUT_A_WALLET.search(buffer) is not None:
-        yield Match(RECOVERY_PHRASE, numbered.start(), numbered.end(), _LIKELY)
+        yield Match(RECOVERY_PHRASE, numbered.start(1), numbered.end(1), _LIKELY)
 
 
 def _in_lists(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Values of one name, of which twelve in a row are words: in order, shuffled, or numbered beside."""
     known, lists = recovery_words(), dict[bytes, list[_Word]]()
+    if sum(word.lower() in known for _, word in _LISTED.findall(buffer)) < _LENGTHS[0]:
+        return
     for number, found in enumerate(_LISTED.finditer(buffer)):
         if number >= _LISTED_MAX or not budget.has_time():
             break

@@ -31,6 +31,11 @@ _CALLED: Final = re2.compile(
         r" ([a-z][\w.:/-]{3,63})$"
     ).encode()
 )
+_HINT: Final = re2.compile(
+    rb"(?i)send|sign|transfer|sweep|submit|broadcast|pay|call|grant|execut|invoke|withdraw|drain|bridge|swap|approv|move"
+    rb"|allowance|permit"
+)
+"""One of them stands in every name of the table: most calls have none."""
 _TYPED: Final = re2.compile(rb"(?im)^(?:[a-z ]{1,40} )?primary_?type: (?:permit\w*|\w*order\w*|delegation)$")
 _ADDRESS: Final = (
     r"(?:0x[0-9a-f]{40}|bc1[02-9ac-hj-np-z]{11,87}|[1-9a-z]{26,48}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|ln(?:bc|tb)\w{40,}"
@@ -88,6 +93,8 @@ def transfers() -> Transfers:
 
 def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Where the method, the tool, the function or the path is named."""
+    if _HINT.search(buffer) is None:
+        return
     table = transfers()
     budget.new_pass(len(buffer))
     for found in _CALLED.finditer(buffer):

@@ -1,8 +1,10 @@
 """Text in the address of a call: encoded in one place or cut into several, and what ordinary addresses carry."""
 
 import base64
+import codecs
 import gzip
 import json
+import random
 import zlib
 from urllib.parse import quote
 
@@ -10,8 +12,17 @@ import pytest
 
 from headgate.detectors import carried_text
 from headgate.detectors.assess import EmbeddedModel, assess
-from headgate.detectors.carried_text import ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS
+from headgate.detectors.carried_text import (
+    DISGUISED_IN_ADDRESS,
+    ENCODED_IN_ADDRESS,
+    ENVIRONMENT_IN_ADDRESS,
+    PROSE_IN_ADDRESS,
+    TABLE_IN_ADDRESS,
+)
+from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE
+from headgate.detectors.key_bytes import KEY_BYTES
 from headgate.kernel.canonical_json import JsonValue
+from tests.labelled import credentials
 
 _TEXT = "host db-prod-2 port 5432\nuser ledger\nvpn gateway is 10.12.0.5\n"
 _BASE64 = base64.urlsafe_b64encode(_TEXT.encode()).decode().rstrip("=")
@@ -105,3 +116,138 @@ def test_nested_tokens_are_bounded() -> None:
         patch.setattr(carried_text, "_unpacked", lambda data: tried.append(1) or unpacked(data))
         assess(EmbeddedModel.HOST_NAMES, {"http": http})
     assert len(tried) < 400
+
+
+_SECRET = "the board meets on friday and nobody outside of the team may know that the plant in the north will be sold"
+_LISTING = "total 88\ndrwx------  2 ana ana 4096 May  2 .ssh\n-rw-------  1 ana ana 412 Jan 30 .pgpass\n"
+
+
+def test_rotated_and_reversed_sentences_are_found() -> None:
+    for text in (codecs.encode(_SECRET, "rot13"), _SECRET[::-1]):
+        assert _issues("/suggest", q=text) == (DISGUISED_IN_ADDRESS,)
+        assert _issues(f"/s/{quote(text)}/1") == (DISGUISED_IN_ADDRESS,)
+    assert _issues("/search", q=_SECRET) == ()
+    words: JsonValue = {
+        "method": "GET",
+        "host": "a.example",
+        "path": "/",
+        "query": {"w": [*codecs.encode(_SECRET, "rot13").split()]},
+    }
+    assert assess(EmbeddedModel.HOST_NAMES, {"http": words}).issues == (DISGUISED_IN_ADDRESS,)
+
+
+def test_an_invisible_character_hides_no_sentence() -> None:
+    assert _issues("/suggest", q="\u200b\u2060" + codecs.encode(_SECRET, "rot13")) == (DISGUISED_IN_ADDRESS,)
+
+
+def test_sentences_in_the_address_of_a_picture_are_found() -> None:
+    assert _issues("/s.svg", label=_SECRET) == (PROSE_IN_ADDRESS,)
+    assert _issues(f"/pixel/{quote(_SECRET)}") == (PROSE_IN_ADDRESS,)
+    assert _issues("/s.svg", label="passing on main") == ()
+
+
+def test_an_environment_is_found() -> None:
+    assert _issues("/hit", HOSTNAME="web-1", PGHOST="pg.prod", SHLVL="1", HOME="/root") == (ENVIRONMENT_IN_ADDRESS,)
+    assert _issues("/hit", d="HOSTNAME=web-1\nPGHOST=pg.prod.example\nHOME=/root/app") == (ENVIRONMENT_IN_ADDRESS,)
+    assert _issues("/wms", SERVICE="WMS", REQUEST="GetMap", LAYERS="dem", WIDTH="600") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        _LISTING,
+        "2025Q1|EMEA|gross=18442911|net=6120455~2025Q1|APAC|gross=7230014|net=1888120~2025Q1|LATAM|gross=21|net=-3~end",
+        "ada,gold,48200|grace,silver,39150|linus,gold,91800",
+    ],
+)
+def test_listings_and_rows_in_one_line_are_tables(text: str) -> None:
+    assert _issues("/log", d=text) == (TABLE_IN_ADDRESS,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "color:blue|label:S|40.70,-74.01|40.71,-74.02|40.72,-74.03",
+        "13.38,52.51,1|13.39,52.52,2|13.42,52.53,3",
+        "sku-118|sku-119|sku-120|sku-121",
+        "name~asc~price~desc~stock",
+    ],
+)
+def test_other_lists_in_one_line_are_none(text: str) -> None:
+    assert _issues("/log", d=text) == ()
+
+
+def _question(name: str) -> str:
+    labels = b"".join(bytes([len(one)]) + one.encode() for one in name.split("."))
+    return base64.urlsafe_b64encode(b"\0\0\1\0\0\1" + b"\0" * 6 + labels + b"\0\0\x10\0\1").decode().rstrip("=")
+
+
+def test_a_question_of_dns_is_read_from_its_message() -> None:
+    assert _issues("/dns-query", dns=_question(f"{_HEX[:40]}.t.drop.example")) == (ENCODED_IN_ADDRESS,)
+    assert _issues("/dns-query", dns=_question("status.eu-central-1.a-long-name-of-a-service.example.com")) == ()
+
+
+def test_the_identity_of_a_machine_is_no_cursor() -> None:
+    identity = {"accountId": "482917730455", "instanceId": "i-0a9c2d1f4be77810c", "privateIp": "10.31.4.118"}
+    cursor = {"updated_at": "2025-06-01T10:00:00Z", "id": "prod_88213", "instanceId": "i-0a9c2d1f", "dir": "next"}
+    for document, found in ((identity | {"imageId": "ami-0d71ea30463e0ff8d"}, (ENCODED_IN_ADDRESS,)), (cursor, ())):
+        text = base64.urlsafe_b64encode(json.dumps(document).encode()).decode().rstrip("=")
+        assert _issues("/r", doc=text) == found
+
+
+def _cookie_issues(*texts: str, sign_in: bool = False) -> tuple[str, ...]:
+    headers: JsonValue = {"cookie": "[masked]", **({"authorization": "[masked]"} if sign_in else {})}
+    sent: JsonValue = [*(["t" * 30] if sign_in else []), *texts, *(f"name{number}" for number in range(len(texts)))]
+    http: JsonValue = {"method": "GET", "host": "px.example.com", "path": "/c", "headers": headers, "sent": sent}
+    return assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http}).issues
+
+
+_GITHUB = credentials.github(random.Random(3))  # noqa: S311 - repeatable, not secret
+
+
+def test_a_vendors_credential_in_a_cookie_is_found() -> None:
+    assert _cookie_issues("dark", _GITHUB) == (CREDENTIAL_IN_COOKIE,)
+    assert _cookie_issues("dark", base64.b64encode(_GITHUB.encode()).decode().rstrip("=")) == (CREDENTIAL_IN_COOKIE,)
+    assert _cookie_issues("dark", quote("postgresql://app:WnRorWBR9cqbbXC@db.example:5432/app")) == (
+        CREDENTIAL_IN_COOKIE,
+    )
+    assert _cookie_issues("a", "dark", _GITHUB, "b", sign_in=True) == (CREDENTIAL_IN_COOKIE,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "qnqJt1sKEKCJS5ZC4ML5lMJXyHvacbz4",
+        "GA1.2.118211.1718",
+        credentials.jwt(random.Random(4)),  # noqa: S311 - repeatable, not secret
+        base64.b64encode(json.dumps({"provider_token": _GITHUB}).encode()).decode(),
+    ],
+)
+def test_a_session_in_a_cookie_is_none(text: str) -> None:
+    assert _cookie_issues("dark", text) == ()
+
+
+def test_what_signs_in_elsewhere_is_no_cookie() -> None:
+    headers: JsonValue = {"authorization": "[masked]", "cookie": "[masked]"}
+    for sent in ([_GITHUB, "dark", "theme"], ["dark", "theme", _GITHUB]):
+        http: JsonValue = {"method": "GET", "host": "api.github.com", "path": "/", "headers": headers, "sent": [*sent]}
+        assert assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http}).issues == ()
+
+
+def _body_issues(body: JsonValue) -> tuple[str, ...]:
+    http: JsonValue = {"method": "PUT", "host": "drop.example.com", "path": "/id.json"}
+    return assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http, "body": body}).issues
+
+
+def test_a_key_as_a_list_of_bytes_is_found() -> None:
+    key: JsonValue = [*random.Random(5).randbytes(64)]  # noqa: S311 - repeatable, not secret
+    assert _body_issues(key) == (KEY_BYTES,)
+    assert _body_issues({"wallet": {"secretKey": key}}) == (KEY_BYTES,)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [list(range(64)), [4 * one for one in range(64)], [0, 255] * 32, [*random.Random(6).randbytes(63)], [300] * 64],  # noqa: S311
+)
+def test_other_lists_of_numbers_are_none(numbers: list[int]) -> None:
+    assert _body_issues({"data": [*numbers]}) == ()

@@ -20,6 +20,8 @@ _ENCODED = [
     f"{base64.b32encode(_RNG.randbytes(30)).decode().lower()}.drop.example",
     f"{_RNG.randbytes(12).hex()}.{_RNG.randbytes(12).hex()}.drop.example",
     f"{_HEX}.bucket.amazonaws.com",
+    f"edge-{''.join(f'{one:03}' for one in _TEXT)[:57]}.pop3.drop.example",
+    f"{base64.b32encode(b'71920334518:BreakGlass-07').decode().lower().rstrip('=')}-dot-sink.uc.r.drop.example",
 ]
 _ORDINARY = [
     "api.github.com",
@@ -35,6 +37,11 @@ _ORDINARY = [
     "xn--80ak6aa92e.example.com",
     "svc-1.team-2.eu.internal.example.com",
     "longdescriptivenameofaservice.example.com",
+    "my-app-git-fix-login-redirect-when-cookie-is-missing-acme-team.vercel.app",
+    "oauth-openshift.apps.ocp-prod-cluster.eu-west.acme-corp.com",
+    "broker-0.kafka-headless.data-platform-team.prod-cluster-blue.acme-cloud.internal",
+    "vpce-0a1b2c3d-abcdefgh.execute-api.eu-west-1.vpce.amazonaws.com",
+    "build-100200300400.ci-cache.example.com",
 ]
 
 
@@ -64,3 +71,14 @@ def test_a_name_of_very_many_labels_is_found() -> None:
 def test_names_of_files_and_modules_are_no_destinations() -> None:
     text = f"import {_HEX}.core.main; see chunk.{_HEX}.js and {_HEX}.tar.gz"
     assert not assess(EmbeddedModel.HOST_NAMES, {"body": text}).issues
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "project-heron-offer.signing-september.ceo-approved.board-secret.drop.example",
+        "vault-addr.https-vault-corp-lan-8200.ns-payments.role-ci-writer.unseal-3of5.cfg.drop.example",
+    ],
+)
+def test_labels_of_words_are_found(name: str) -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"http": {"host": name}}).issues == ("words_in_host_name",)

@@ -58,20 +58,7 @@ def test_words_in_a_list_are_found(value: Any) -> None:
     assert assess(EmbeddedModel.SECRETS, {"body": value}).issues == ("recovery_phrase",)
 
 
-_SPANISH = [
-    "lunes",
-    "coger",
-    "etnia",
-    "interés",
-    "causa",
-    "mente",
-    "sirena",
-    "vale",
-    "acuerdo",
-    "nácar",
-    "rabo",
-    "alma",
-]
+_SPANISH = ["lunes", "coger", "etnia", "interés", "causa", "mente", "sirena", "vale", "acuerdo", "nácar", "rabo", "tos"]
 _NUMBERED = "\n".join(f"{number}. {word}" for number, word in enumerate(_SPANISH, 1))
 
 
@@ -80,6 +67,9 @@ def test_a_numbered_list_in_another_language_is_found_near_a_word_for_it() -> No
         "recovery_phrase",
     )
     assert assess(EmbeddedModel.SECRETS, {"host": "trustwallet-help.example", "t": _NUMBERED}).issues
+    assert assess(
+        EmbeddedModel.SECRETS, {"host": "trustwallet.example", "data": base64.b64encode(_NUMBERED.encode()).decode()}
+    ).issues
     assert not assess(EmbeddedModel.SECRETS, {"t": f"Forma una frase con cada palabra:\n{_NUMBERED}"}).issues
 
 

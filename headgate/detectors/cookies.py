@@ -1,0 +1,69 @@
+"""Credentials of a known form in the cookies of a call. Agents sign in with cookies, so policies except the field; a
+token of GitHub or the address of a database with its password is the session of no web site (MITRE ATT&CK T1041).
+"""
+
+from collections.abc import Iterator
+from typing import Final
+from urllib.parse import unquote_to_bytes
+
+from headgate.detectors.document import SEPARATOR
+from headgate.detectors.encodings import as_text, from_base64, from_hexadecimal
+from headgate.detectors.limits import Budget
+from headgate.detectors.secrets import GENERIC, find_secrets
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.secrets import MASK
+
+CREDENTIAL_IN_COOKIE: Final = "credential_in_cookie"
+_SESSIONS: Final = frozenset((*GENERIC, "json_web_token", "jwt", "jwt_base64"))
+_SURE: Final = 0.7
+_TEXTS_MAX: Final = 64
+_LENGTHS: Final = range(12, 4096)
+_JSON_STARTS: Final = (b"{", b"[")
+
+
+def cookies_with_credentials(http: JsonObject, budget: Budget) -> Iterator[str]:
+    """The texts of cookies that are, or encode, a credential of a vendor."""
+    texts = _cookie_texts(http)
+    if not texts:
+        return
+    readings = [(text, reading) for text in texts for reading in _readings(text)]
+    starts, parts, size = list[int](), list[bytes](), 0
+    for _, reading in readings:
+        starts.append(size)
+        parts.append(reading)
+        size += len(reading) + len(SEPARATOR)
+    found = set[str]()
+    for match in find_secrets(SEPARATOR.join(parts), budget):
+        if match.kind in _SESSIONS or match.confidence < _SURE:
+            continue
+        text = next(
+            text for (text, _), start in zip(reversed(readings), reversed(starts), strict=True) if start <= match.start
+        )
+        if text not in found:
+            found.add(text)
+            yield text
+
+
+def _cookie_texts(http: JsonObject) -> list[str]:
+    """Of what signs in (``sent``) those of the field Cookie. The others stand before or after them, so that as many at
+    both ends are left out."""
+    headers, sent = http.get("headers"), http.get("sent")
+    if not isinstance(headers, dict) or not isinstance(sent, list) or "cookie" not in headers:
+        return []
+    others = sum(_masked(value) for name, value in headers.items() if name != "cookie")
+    texts = [one for one in sent[others : len(sent) - others] if isinstance(one, str) and len(one) in _LENGTHS]
+    return texts[:_TEXTS_MAX]
+
+
+def _masked(value: JsonValue) -> int:
+    return sum(one == MASK for one in value) if isinstance(value, list) else int(value == MASK)
+
+
+def _readings(text: str) -> Iterator[bytes]:
+    """As it stands, and decoded. JSON in a cookie is the web site's own: it holds the tokens that it gave."""
+    raw = unquote_to_bytes(text)
+    yield raw
+    bare = raw.rstrip(b"=")
+    for decoded in (from_hexadecimal(bare), from_base64(bare[: len(bare) - (len(bare) % 4 == 1)])):
+        if decoded is not None and as_text(decoded) is not None and not decoded.startswith(_JSON_STARTS):
+            yield decoded

@@ -1,0 +1,136 @@
+"""Sentences in the address of a call: as they are, backwards, or with rotated letters. ``config/detectors/prose.yaml``.
+
+Letters are rotated where the frequencies of another alphabet position fit much better (the classic attack on Caesar's
+cipher), and where function words appear then. A text is written backwards if function words appear when it is reversed.
+Sentences as they are count where no sentence belongs: in an address of a picture or a beacon, in a parameter that holds
+identifiers, with a marking as confidential, or as a conversation.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import re2
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.kernel.errors import ValidationError
+
+_ALPHABET: Final = "abcdefghijklmnopqrstuvwxyz"
+_PERCENT: Final = (
+    8.2, 1.5, 2.8, 4.3, 12.7, 2.2, 2.0, 6.1, 7.0, 0.15, 0.77, 4.0, 2.4,
+    6.7, 7.5, 1.9, 0.095, 6.0, 6.3, 9.1, 2.8, 0.98, 2.4, 0.15, 2.0, 0.074,
+)  # fmt: skip
+"""Of the letters of English (R. Lewand, "Cryptological Mathematics", 2000); near enough for other Latin languages."""
+_LIKELIHOODS: Final = tuple(math.log(one / 100) for one in _PERCENT)
+_LETTERS_MIN: Final = 40
+_KINDS_MIN: Final = 12
+_GAIN_MIN: Final = 0.5
+_FIT_MIN: Final = -3.1
+_WORDS_MIN: Final = 6
+_FUNCTION_WORDS_MIN: Final = 2
+_REVERSED_MIN: Final = 3
+_REVERSED_LETTERS_MIN: Final = 3
+_SENTENCE_WORDS: Final = 16
+_MARKED_WORDS: Final = 12
+_SENTENCE_FUNCTION_WORDS: Final = 3
+_ENVIRONMENT_MIN: Final = 3
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_IDENTIFIER: Final = re.compile(r"(?:utm_\w+|\w*_id|[a-z]\d)")
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """``reversed_words``: function words backwards that are no words themselves."""
+
+    function_words: frozenset[str]
+    reversed_words: frozenset[str]
+    markings: re2._Regexp
+    speakers: re2._Regexp
+    identifiers: frozenset[str]
+    drawn: frozenset[str]
+    environment: re.Pattern[str]
+
+
+@cache
+def prose() -> Prose:
+    """Raises ValidationError for a table that cannot be used."""
+    document = read_document(resource_path("detectors", "prose.yaml"))
+    document.only("function_words", "markings", "speakers", "identifiers", "drawn", "environment")
+    words = frozenset(document.strings("function_words"))
+    backwards = {one[::-1] for one in words if len(one) >= _REVERSED_LETTERS_MIN}
+    try:
+        return Prose(
+            words,
+            frozenset(backwards - words),
+            re2.compile(f"(?i){'|'.join(f'(?:{one})' for one in document.strings('markings'))}"),
+            re2.compile(f"(?is){document.text('speakers')}"),
+            frozenset(document.strings("identifiers")),
+            frozenset(document.strings("drawn")),
+            re.compile("|".join(f"(?:{one})" for one in document.strings("environment"))),
+        )
+    except (re2.error, re.error) as error:
+        raise ValidationError(f"prose.yaml: a pattern cannot be used: {error}") from error
+
+
+def is_disguised(text: str) -> bool:
+    """Whether it is sentences backwards or with rotated letters."""
+    words = _words(text)
+    if len(words) < _WORDS_MIN:
+        return False
+    known, found = prose(), set(words)
+    backwards = found & known.reversed_words
+    if len(backwards) >= _REVERSED_MIN and len(backwards) > sum(len(one) > 2 for one in found & known.function_words):
+        return True
+    by = _rotated_by("".join(words))
+    if not by:
+        return False
+    turned = str.maketrans(_ALPHABET, _ALPHABET[by:] + _ALPHABET[:by])
+    return len({one.translate(turned) for one in found} & known.function_words) >= _FUNCTION_WORDS_MIN
+
+
+def is_out_of_place(text: str, parameter: str | None, *, is_picture: bool) -> bool:
+    """Whether it is sentences where none belong. ``parameter``: its name in lower case, None in the path."""
+    words = _words(text)
+    if len(words) < _MARKED_WORDS:
+        return False
+    known = prose()
+    if parameter in known.drawn or len(known.function_words.intersection(words)) < _SENTENCE_FUNCTION_WORDS:
+        return False
+    if known.markings.search(text) is not None or known.speakers.search(text) is not None:
+        return True
+    if len(words) < _SENTENCE_WORDS:
+        return False
+    return is_picture or (
+        parameter is not None and (parameter in known.identifiers or _IDENTIFIER.fullmatch(parameter) is not None)
+    )
+
+
+def is_environment(names: Iterable[str]) -> bool:
+    """Whether these are names of variables of a process."""
+    known = prose().environment  # names are short, and the module re is faster for many of them
+    return sum(known.fullmatch(one) is not None for one in set(names) if one.isupper()) >= _ENVIRONMENT_MIN
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _rotated_by(letters: str) -> int:
+    """How far the letters have to be rotated to fit a language; 0: they do as they are, or nowhere."""
+    counts = [letters.count(one) for one in _ALPHABET]
+    total = sum(counts)
+    if total < _LETTERS_MIN or sum(one > 0 for one in counts) < _KINDS_MIN:
+        return 0
+    fit = _fit(counts, 0) / total
+    if fit > _FIT_MIN + _GAIN_MIN / 2:
+        return 0
+    best, by = max((_fit(counts, by) / total, by) for by in range(1, len(_ALPHABET)))
+    return by if best >= _FIT_MIN and best - fit >= _GAIN_MIN else 0
+
+
+def _fit(counts: list[int], by: int) -> float:
+    return sum(count * _LIKELIHOODS[(number + by) % len(_ALPHABET)] for number, count in enumerate(counts) if count)

@@ -1,0 +1,60 @@
+"""Rows and documents of a machine in a text: tables, listings of files, and what a cloud says about an instance."""
+
+import json
+import re
+from itertools import pairwise
+from typing import Final
+
+_ROWS_MIN: Final = 3
+_COLUMN_SIGNS: Final = ",;\t|:"
+_ROW_SIGNS: Final = "~|"
+_COLUMNS_IN_ONE_LINE_MIN: Final = 2
+_LISTED_FILE: Final = re.compile(r"(?m)^[-dlbcps][-rwxsStT]{9}[+.@]?\s+[0-9]+\s+\S+\s+\S+\s+[0-9]+")
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
+_MEMBERS_OF_A_MACHINE: Final = frozenset(
+    {"accountId", "instanceId", "instanceType", "imageId", "privateIp", "availabilityZone", "kernelId", "pendingTime"}
+    | {"subscriptionId", "resourceGroupName", "vmId", "vmSize", "osProfile", "networkInterfaces", "machineType"}
+    | {"serviceAccounts", "numericProjectId", "projectId", "hostname", "AccessKeyId", "SecretAccessKey", "Expiration"}
+)
+"""Of the identity documents of AWS, Azure and Google Cloud."""
+_MEMBERS_MIN: Final = 4
+
+
+def is_table(text: str) -> bool:
+    """Several lines with the same columns, rows of a database, or files with their modes; and no query in lines."""
+    lines = [line for line in text.splitlines() if line.strip()] if "\n" in text else []
+    if len(lines) >= _ROWS_MIN:
+        return len(_LISTED_FILE.findall(text)) >= _ROWS_MIN - 1 or any(
+            lines[0].count(sign) > 0 and all(line.count(sign) == lines[0].count(sign) for line in lines)
+            for sign in _COLUMN_SIGNS
+        )
+    return any(
+        _has_rows(text.split(row_sign), row_sign) for row_sign in _ROW_SIGNS if text.count(row_sign) >= _ROWS_MIN - 1
+    )
+
+
+def _has_rows(rows: list[str], row_sign: str) -> bool:
+    """Rows in one line: neighbors with the same columns, in words and numbers. Coordinates have no words."""
+    alike = 1
+    for one, other in pairwise(rows):
+        signs = [
+            sign
+            for sign in _COLUMN_SIGNS
+            if sign != row_sign and one.count(sign) == other.count(sign) >= _COLUMNS_IN_ONE_LINE_MIN
+        ]
+        has_words = all(_WORDS.search(row) and any(map(str.isdigit, row)) for row in (one, other))
+        alike = alike + 1 if signs and has_words else 1
+        if alike >= _ROWS_MIN:
+            return True
+    return False
+
+
+def is_identity_of_machine(text: str) -> bool:
+    """Whether it is a JSON document in which a cloud tells a machine who it is."""
+    if not text.startswith("{"):
+        return False
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return False
+    return len(_MEMBERS_OF_A_MACHINE.intersection(document)) >= _MEMBERS_MIN

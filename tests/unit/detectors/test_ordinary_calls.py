@@ -1,0 +1,49 @@
+"""Ordinary calls that look a little like data leaving: no model of the profile ``balanced`` stops one of them.
+
+``ordinary_calls.jsonl`` has searches in sentences, translations, places and maps, pictures with words in their address,
+languages of queries, cookies of sessions, wallets and patients' records that are only read, names of hosts, messages.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import pytest
+
+from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.gate.judged_content import judged_content
+from headgate.nlp_policies.templates import templates
+from headgate.protocols.http_call import HttpCall
+from headgate.tools.interpret import interpret
+from headgate.tools.load import load_catalogues
+
+_CALLS = [json.loads(line) for line in Path(__file__).with_name("ordinary_calls.jsonl").read_text("utf-8").splitlines()]
+
+
+def _call(record: dict[str, Any]) -> HttpCall:
+    """With a body: POST of JSON; else GET. ``query`` is what the URL has none of yet."""
+    body = json.dumps(record["body"]).encode() if "body" in record else b""
+    parts = urlsplit(record["url"])
+    fields = {
+        "host": parts.netloc,
+        **record.get("headers", {}),
+        **({"content-type": "application/json"} if body else {}),
+    }
+    query = parts.query or urlencode(record.get("query", {}), quote_via=quote)
+    path = quote(parts.path or "/", safe="/%:;,@$!*'()+=|~-._")
+    named = tuple((name.encode(), value.encode()) for name, value in fields.items())
+    return HttpCall("POST" if body else "GET", "https", parts.netloc, 443, path, query, named, body)
+
+
+@pytest.mark.parametrize("record", _CALLS, ids=range(1, len(_CALLS) + 1))
+def test_an_ordinary_call_passes(record: dict[str, Any]) -> None:
+    content = judged_content(interpret(_call(record), load_catalogues()))
+    stopped = []
+    for policy in templates():
+        if "balanced" in policy.profiles:
+            value = content.for_detectors(policy.scope.except_headers)
+            said = assess(EmbeddedModel(policy.model), value, joined=(), kinds=policy.scope.kinds)
+            if said.risk_score >= policy.threshold or said.inspection.gaps:
+                stopped.append((policy.template_id, said.reasoning))
+    assert stopped == []
