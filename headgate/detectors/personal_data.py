@@ -9,6 +9,7 @@ from typing import Final
 from headgate.detectors.addresses import find_addresses
 from headgate.detectors.birth_dates import find_birth_dates
 from headgate.detectors.context_words import context_words
+from headgate.detectors.headed_numbers import find_headed_numbers
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.national_numbers import find_national_numbers, kinds_of_numbers
@@ -30,6 +31,14 @@ def personal_data_kinds() -> frozenset[str]:
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; one place may be found as two kinds, of which the surer one counts."""
     words = context_words(buffer)
-    for find in (find_addresses, find_payments, find_national_numbers, find_birth_dates, find_phones, find_wallets):
+    for find in (
+        find_addresses,
+        find_payments,
+        find_national_numbers,
+        find_headed_numbers,
+        find_birth_dates,
+        find_phones,
+        find_wallets,
+    ):
         budget.new_pass(len(buffer))
         yield from find(buffer, words, budget)
