@@ -1,5 +1,5 @@
-"""Personal data in a buffer: numbers, accounts, addresses. Names and postal addresses are not looked for: they
-need a language model, or lists that find every second noun.
+"""Personal data in a buffer: numbers, accounts, addresses, health data. Names and postal addresses are not looked for:
+they need a language model, or lists that find every second noun.
 """
 
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ from headgate.detectors.addresses import find_addresses
 from headgate.detectors.birth_dates import find_birth_dates
 from headgate.detectors.context_words import context_words
 from headgate.detectors.headed_numbers import find_headed_numbers
+from headgate.detectors.health import HEALTH_DATA, find_health_data
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.national_numbers import find_national_numbers, kinds_of_numbers
@@ -18,7 +19,27 @@ from headgate.detectors.phones import find_phones
 from headgate.detectors.wallets import WALLET_ADDRESS, find_wallets
 
 _KINDS: Final = frozenset(
-    {"date_of_birth", "email", "iban", "ip_address", "mac_address", "payment_card", "phone", WALLET_ADDRESS}
+    {
+        "date_of_birth",
+        "email",
+        "iban",
+        "ip_address",
+        "mac_address",
+        "payment_card",
+        "phone",
+        WALLET_ADDRESS,
+        HEALTH_DATA,
+    }
+)
+_FINDERS: Final = (
+    find_addresses,
+    find_payments,
+    find_national_numbers,
+    find_headed_numbers,
+    find_birth_dates,
+    find_phones,
+    find_wallets,
+    find_health_data,
 )
 
 
@@ -31,14 +52,6 @@ def personal_data_kinds() -> frozenset[str]:
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; one place may be found as two kinds, of which the surer one counts."""
     words = context_words(buffer)
-    for find in (
-        find_addresses,
-        find_payments,
-        find_national_numbers,
-        find_headed_numbers,
-        find_birth_dates,
-        find_phones,
-        find_wallets,
-    ):
+    for find in _FINDERS:
         budget.new_pass(len(buffer))
         yield from find(buffer, words, budget)

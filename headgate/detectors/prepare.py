@@ -6,6 +6,7 @@ from threading import Lock
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
 from headgate.detectors.credential_destinations import credential_destinations
+from headgate.detectors.health import health_words
 from headgate.detectors.host_names import digest_suffixes, private_suffixes
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
@@ -39,6 +40,7 @@ def _prepare() -> None:
     phrases("safety")
     phrases("tool_definitions")
     commands()
+    health_words()
     transfers()
     digest_suffixes()
     private_suffixes()
