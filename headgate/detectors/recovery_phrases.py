@@ -22,6 +22,7 @@ from headgate.detectors.model import Match
 RECOVERY_PHRASE: Final = "recovery_phrase"
 _LENGTHS: Final = (12, 15, 18, 21, 24)
 _DISTINCT_MIN: Final = 9
+_WORDS_AT_ONCE: Final = 1024
 _WORD_BITS: Final = 11
 _FOUND: Final = 0.95
 _LIKELY: Final = 0.8
@@ -42,7 +43,7 @@ _ABOUT_A_WALLET: Final = re2.compile(
     rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
 )
 _RUN: Final = re2.compile(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
-_WORD: Final = re2.compile(rb"(?i)[a-z]+")
+_WORD: Final = re.compile(rb"[a-zA-Z]+")
 _WRITTEN_OUT: Final = re2.compile(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
 
 
@@ -51,7 +52,7 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for run in _RUN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        for words in _known_words(run[0]):
+        for words in _known_words(run[0], budget):
             written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
             for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
@@ -87,10 +88,12 @@ class _Word(NamedTuple):
     text: bytes
 
 
-def _known_words(run: bytes) -> Iterator[list[_Word]]:
-    """Stretches of words of the list."""
+def _known_words(run: bytes, budget: Budget) -> Iterator[list[_Word]]:
+    """Stretches of words of the list, as many as there is time for."""
     known, words = recovery_words(), list[_Word]()
-    for word in _WORD.finditer(run):
+    for number, word in enumerate(_WORD.finditer(run)):
+        if number % _WORDS_AT_ONCE == 0 and not budget.has_time():
+            break
         text = word[0].lower()
         if text in known:
             words.append(_Word(word.start(), word.end(), text))

@@ -8,7 +8,7 @@ ATT&CK T1657). Methods of JSON-RPC that send or sign a transaction count alone; 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from typing import Final
 
@@ -96,6 +96,7 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
     if _HINT.search(buffer) is None:
         return
     table = transfers()
+    has_recipient, signs_order = (cache(partial(_holds, pattern, buffer)) for pattern in (_TO, _TYPED))
     budget.new_pass(len(buffer))
     for found in _CALLED.finditer(buffer):
         if not _is_whole(buffer, found.start(), found.end()):
@@ -104,13 +105,17 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
             return
         name = found[1].decode()
         whole, words = name.lower(), [one.lower() for one in _WORD.findall(name)]
-        if whole in table.methods or (whole.startswith("eth_signtypeddata") and _TYPED.search(buffer) is not None):
+        if whole in table.methods or (whole.startswith("eth_signtypeddata") and signs_order()):
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_METHOD)
-        elif table.moves_money(words) and _TO.search(buffer) is not None:
+        elif table.moves_money(words) and has_recipient():
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_TOOL)
     path = _PATH.search(buffer)
     if path is not None and all(one.search(buffer) is not None for one in (_WRITES, _TO, _AMOUNT)):
         yield Match(MONEY_TRANSFER, path.start() + len(b"path: "), path.end(), _BY_PATH)
+
+
+def _holds(pattern: re2._Regexp, buffer: bytes) -> bool:
+    return pattern.search(buffer) is not None
 
 
 def _is_whole(buffer: bytes, start: int, end: int) -> bool:

@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.model import GapReason
+from headgate.detectors.recovery_phrases import find_recovery_phrases
 
 _WORDS = ["orbit", "crash", "office", "enter", "proof", "picnic", "bundle", "still", "post", "skull", "vacuum", "until"]
 
@@ -101,3 +104,10 @@ def test_a_numbered_list_in_another_language_is_found_near_a_word_for_it() -> No
 )
 def test_lists_of_other_words_are_no_phrases(value: Any) -> None:
     assert not assess(EmbeddedModel.SECRETS, {"body": value}).issues
+
+
+def test_a_long_run_of_words_ends_with_the_time_of_the_inspection() -> None:
+    hours = iter(range(0, 3600 * 10_000, 3600))
+    budget = Budget(Limits(), clock=lambda: float(next(hours)))
+    assert [*find_recovery_phrases(b"private key " * 5_000, budget)] == []
+    assert GapReason.TIME in budget.gaps
