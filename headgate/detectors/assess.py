@@ -84,13 +84,15 @@ class Assessment:
 @dataclass(frozen=True, slots=True)
 class Query:
     """What a policy asks a model about a content. ``kinds``: that count; empty: all. ``aside``: what it asks about
-    beside the content. ``joined``: what the content makes together with requests before it."""
+    beside the content. ``joined``: what the content makes together with requests before it. ``call``: content and
+    ``aside`` as one value, what signs in by the name of its field (``http.sent.cookie``); None: the content."""
 
     model: EmbeddedModel
     keywords: str | None = None
     kinds: tuple[str, ...] = ()
     aside: Aside | None = None
     joined: tuple[JoinedText, ...] = ()
+    call: JsonValue = None
 
 
 class AssessedContent:
@@ -137,7 +139,7 @@ class AssessedContent:
         else:
             detectors = _strict_detectors(query.model, query.keywords, self._other_tools)
         if query.model is EmbeddedModel.HOST_NAMES:
-            detectors = (*detectors, finder_of_carried_text(self._value))
+            detectors = (*detectors, finder_of_carried_text(self._value if query.call is None else query.call))
         return detectors
 
 

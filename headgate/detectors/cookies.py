@@ -10,8 +10,7 @@ from headgate.detectors.document import SEPARATOR
 from headgate.detectors.encodings import as_text, from_base64, from_hexadecimal
 from headgate.detectors.limits import Budget
 from headgate.detectors.secrets import GENERIC, find_secrets
-from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.kernel.secrets import MASK
+from headgate.kernel.canonical_json import JsonObject
 
 CREDENTIAL_IN_COOKIE: Final = "credential_in_cookie"
 _SESSIONS: Final = frozenset((*GENERIC, "json_web_token", "jwt", "jwt_base64"))
@@ -45,18 +44,13 @@ def cookies_with_credentials(http: JsonObject, budget: Budget) -> Iterator[str]:
 
 
 def _cookie_texts(http: JsonObject) -> list[str]:
-    """Of what signs in (``sent``) those of the field Cookie. The others stand before or after them, so that as many at
-    both ends are left out."""
-    headers, sent = http.get("headers"), http.get("sent")
-    if not isinstance(headers, dict) or not isinstance(sent, list) or "cookie" not in headers:
-        return []
-    others = sum(_masked(value) for name, value in headers.items() if name != "cookie")
-    texts = [one for one in sent[others : len(sent) - others] if isinstance(one, str) and len(one) in _LENGTHS]
+    """``http.sent.cookie``: see ``JudgedContent.by_field``."""
+    sent = http.get("sent")
+    cookies = sent.get("cookie") if isinstance(sent, dict) else None
+    texts = (
+        [one for one in cookies if isinstance(one, str) and len(one) in _LENGTHS] if isinstance(cookies, list) else []
+    )
     return texts[:_TEXTS_MAX]
-
-
-def _masked(value: JsonValue) -> int:
-    return sum(one == MASK for one in value) if isinstance(value, list) else int(value == MASK)
 
 
 def _readings(text: str) -> Iterator[bytes]:

@@ -65,12 +65,12 @@ class JudgedContent:
         sent: list[JsonValue] = [text for name, texts in self.sent.items() if name in names for text in texts]
         return Aside(names, {"http": {"headers": shown, "sent": sent}})
 
-    def by_field(self) -> JsonValue:
-        """As ``for_detectors`` without an exception, and what signs in by the name of its field."""
-        value = self.for_detectors()
+    def by_field(self, except_headers: Collection[str] = ()) -> JsonValue:
+        """As ``for_detectors``, and what signs in by the name of its field."""
+        value = self.for_detectors(except_headers)
         if not isinstance(value, dict) or not isinstance(http := value.get("http"), dict):
             return value
-        sent: JsonObject = {name: list(texts) for name, texts in self.sent.items()}
+        sent: JsonObject = {name: list(texts) for name, texts in self.sent.items() if name not in except_headers}
         return {**value, "http": {**http, "sent": sent}}
 
     def joined_without(self, except_headers: Sequence[str]) -> tuple[JoinedText, ...]:

@@ -98,7 +98,8 @@ class DetectorRound:
         scope = policy.draft.scope
         aside = self._content.aside(self._excepted.difference(scope.except_headers))
         joined = self._content.joined_without(scope.except_headers)
-        return Query(EmbeddedModel(policy.model), policy.draft.prompt, scope.kinds, aside, joined)
+        call = self._content.by_field(scope.except_headers)
+        return Query(EmbeddedModel(policy.model), policy.draft.prompt, scope.kinds, aside, joined, call)
 
 
 def _is_small(content: JudgedContent) -> bool:

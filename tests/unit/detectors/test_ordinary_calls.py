@@ -5,19 +5,27 @@ languages of queries, cookies of sessions, wallets and patients' records that ar
 """
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 import pytest
 
-from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.gate.judged_content import judged_content
-from headgate.nlp_policies.templates import templates
+from headgate.nlp_policies.detector_round import DetectorRound
+from headgate.nlp_policies.model import Direction, NlpPolicy, Outcome
+from headgate.nlp_policies.templates import draft_of_template, templates
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
 
+_NOW = datetime(2026, 11, 28, tzinfo=UTC)
+_POLICIES = [
+    NlpPolicy("org_1", one.template_id, 1, draft_of_template(one), _NOW, _NOW)
+    for one in templates()
+    if "balanced" in one.profiles and one.scope.direction is Direction.REQUEST
+]
 _CALLS = [json.loads(line) for line in Path(__file__).with_name("ordinary_calls.jsonl").read_text("utf-8").splitlines()]
 
 
@@ -39,11 +47,8 @@ def _call(record: dict[str, Any]) -> HttpCall:
 @pytest.mark.parametrize("record", _CALLS, ids=range(1, len(_CALLS) + 1))
 def test_an_ordinary_call_passes(record: dict[str, Any]) -> None:
     content = judged_content(interpret(_call(record), load_catalogues()))
-    stopped = []
-    for policy in templates():
-        if "balanced" in policy.profiles:
-            value = content.for_detectors(policy.scope.except_headers)
-            said = assess(EmbeddedModel(policy.model), value, joined=(), kinds=policy.scope.kinds)
-            if said.risk_score >= policy.threshold or said.inspection.gaps:
-                stopped.append((policy.template_id, said.reasoning))
-    assert stopped == []
+    asked = DetectorRound(_POLICIES, content)
+    asked.ask_for(60)
+    results = asked.results.values()
+    assert [(one.policy_id, one.reasoning) for one in results if one.outcome is not Outcome.CLEAR] == []
+    assert len(results) == len(_POLICIES)

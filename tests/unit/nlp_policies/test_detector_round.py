@@ -103,6 +103,20 @@ def test_what_stands_in_an_excepted_field_is_found_nowhere_else(encode: Callable
     assert results["nlp_excepting"].outcome is Outcome.CLEAR
 
 
+def test_a_credential_in_a_cookie_is_found_beside_a_policy_that_excepts_cookies() -> None:
+    http: JsonObject = {**_HTTP, "scheme": "https", "path": "/", "headers": {"cookie": "theme=***"}}
+    content = JudgedContent({**_CALL, "http": http}, sent={"cookie": [_TOKEN, "theme"]})
+    excepting = [
+        _policy(model, name=f"excepting_{model}", scope=Scope(except_headers=("cookie",)))
+        for model in ("secrets", "host_names")
+    ]
+
+    results = _asked([*excepting, _policy("host_names")], content)
+
+    assert results["nlp_host_names"].issues == ("credential_in_cookie",)
+    assert {one.outcome for name, one in results.items() if "excepting" in name} == {Outcome.CLEAR}
+
+
 def test_what_is_left_out_is_not_joined() -> None:
     """The first half stands in a field that only one policy excepts."""
     content = JudgedContent({**_CALL, "rest": _TOKEN[_CUT:]}, sent={"authorization": [_TOKEN[:_CUT]]})
