@@ -9,6 +9,8 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cached_property
+from threading import RLock
 from typing import Any, Final
 
 from fastapi import params
@@ -16,6 +18,7 @@ from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import compile_path, get_name
 
 from admin_api.access import Access, Audience, access_of
 from admin_api.body_budget import charge_of
@@ -33,10 +36,12 @@ from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.headers import rate_limit_headers, require_allowed
 
 type Endpoint = Callable[[Request], Awaitable[Response]]
+type Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _IMPLIED_METHODS: Final = frozenset({"HEAD"})
 _MOST_NAME_CHARACTERS: Final = 64
 _BY_ENDPOINT: Final[dict[Callable[..., Any], Access]] = {}
+_DERIVING: Final = RLock()
 
 
 class StrictRequest(Request):
@@ -51,19 +56,47 @@ class StrictRequest(Request):
 class GuardedRoute(APIRoute):
     """Raises LookupError when it is declared without its place in the table.
 
+    Declared, it has what tells routes apart: path, methods, access. The rest (parameters, models, the handler) the
+    framework derives when something first asks for it: for all routes at once it took two seconds of a start, and most
+    are not called for days. A test derives all of them.
+
     ``plain_handler``: the guarded endpoint, where that takes the request as it is (``direct_dispatch``).
     """
 
-    plain_handler: Endpoint | None
+    plain_handler: Handler | None
     access: Access
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        (method,) = (self.methods or set()) - _IMPLIED_METHODS
-        self.access = access = access_of(method, self.path_format)
-        _BY_ENDPOINT.setdefault(self.endpoint, access)
-        is_plain = _is_plain(self.endpoint)
-        endpoint: Endpoint = self.endpoint if is_plain else super().get_route_handler()
-        route, queries, bounds = self.path_format, _query_names(self), _query_bounds(self)
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        self._options = options
+        self.path, self.endpoint = path, endpoint
+        self.path_regex, self.path_format, self.param_convertors = compile_path(path)
+        self.methods = {method.upper() for method in options["methods"]}
+        self.name = options.get("name") or get_name(endpoint)
+        self.include_in_schema = options.get("include_in_schema", True)
+        (method,) = self.methods - _IMPLIED_METHODS
+        self.access = access_of(method, self.path_format)
+        _BY_ENDPOINT.setdefault(endpoint, self.access)
+        self.plain_handler = self._guard(endpoint) if _is_plain(endpoint) else None
+
+    def __getattr__(self, name: str) -> Any:
+        """Of what is not there yet: derives it. Raises AttributeError."""
+        with _DERIVING:
+            if (options := self.__dict__.pop("_options", None)) is not None:
+                try:
+                    super().__init__(self.path, self.endpoint, **options)
+                except BaseException:
+                    self._options = options  # half a route answers nobody
+                    raise
+            try:
+                return self.__dict__[name]
+            except KeyError:
+                raise AttributeError(f"{type(self).__name__} has no attribute {name}") from None
+
+    def get_route_handler(self) -> Handler:
+        return self.plain_handler or self._guard(super().get_route_handler())
+
+    def _guard(self, endpoint: Endpoint) -> Handler:
+        route, access = self.path_format, self.access
 
         async def guarded(request: Request) -> Response:
             request_state(request.scope).route = route
@@ -77,14 +110,21 @@ class GuardedRoute(APIRoute):
                 await _count(request, access.rate_class, address_subject(request.scope), None)
             if request.scope["query_string"]:
                 _require_storable(request)
-                if queries is not None:
-                    _require_known(request, queries)
-                _require_short(request, bounds)
+                if self._queries is not None:
+                    _require_known(request, self._queries)
+                _require_short(request, self._bounds)
             response = await endpoint(StrictRequest(request.scope, request.receive))
             return _head_of(response) if request_state(request.scope).is_head else response
 
-        self.plain_handler = guarded if is_plain else None
         return guarded
+
+    @cached_property
+    def _queries(self) -> tuple[str, ...] | None:
+        return _query_names(self)
+
+    @cached_property
+    def _bounds(self) -> Mapping[str, int]:
+        return _query_bounds(self)
 
 
 def access_of_endpoint(endpoint: Callable[..., Any]) -> Access:
