@@ -5,40 +5,31 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
-from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
 from headgate.configuration.shared_metrics import forget_metrics
-from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import HeadgateError
+from headgate.kernel.loading import loading
 from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
-from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
-from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
-from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.instance_pointer import point_to
-from headgate.runtime.parts import api_part, proxy_part, worker_part
 from headgate.runtime.ports import keep_port
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
-from headgate.runtime.secrets_file import store_secrets
-from headgate.runtime.seed import seed_agent, somebody_signed_in
-from headgate.runtime.servers import Servers, open_servers, place_servers
-from headgate.runtime.supervisor import Supervisor, together
-from proxy.authority import Authority
+from headgate.runtime.supervisor import Supervisor
+
+if TYPE_CHECKING:
+    from headgate.runtime.open_instance import OpenedInstance
 
 _log = structlog.get_logger(__name__)
 
 PART_NAMES: Final = ("postgres", "valkey", "api", "worker", "proxy")
 _STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
-_TOKEN_LIFETIME: Final = timedelta(days=1)
-_FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
 
 
@@ -56,6 +47,7 @@ class Instance:
         self._files = tuple(dict.fromkeys(file for file in (settings.data.runtime_file, runtime_file) if file))
         self._announce = announce
         self._information: RuntimeInformation | None = None
+        self._opened: OpenedInstance | None = None
         self._supervisor = Supervisor(changed=self._parts_changed)
         self._fork_server = ForkServer(settings.data.metrics)
         self._ports = ExitStack()
@@ -96,26 +88,16 @@ class Instance:
 
     async def _start(self) -> None:
         settings = self._settings = self._with_ports(self._settings)
-        data = settings.data
-        authority = Authority(data.authority, data.public, settings.ca_file)
-        authority.open(system_clock())
-        issuer = open_local_issuer(data.issuer)
-        servers = place_servers(settings)
         # The API is the last: most of what is loaded is its own.
         await self._fork_server.load("worker", "proxy", "api")
-        await open_servers(settings, servers, self._supervisor)
-        kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
-        if kept != servers.secrets:
-            store_secrets(data, kept)
-        parts = [worker_part(settings, servers, self._fork_server)]
-        parts += [proxy_part(settings, servers, self._fork_server)] * settings.proxy_workers
-        parts += [api_part(settings, servers, self._fork_server)]
-        await together(*(self._supervisor.start(part) for part in parts))
-        self._information = self._describe(settings, replace(servers, secrets=kept), authority, issuer)
+        with loading():  # at the same time
+            from headgate.runtime.open_instance import open_instance  # noqa: PLC0415
+
+        opened = self._opened = await open_instance(settings, self._supervisor, self._fork_server)
+        self._information = opened.describe(self._pids(self._supervisor.pids))
         self._write()
         self._point()
-        signed_in = await somebody_signed_in(servers.databases[Login.API])
-        self._announce(self._information, None if signed_in else first_sign_in(issuer, settings.api_url))
+        self._announce(self._information, await opened.first_sign_in())
 
     def _with_ports(self, settings: Settings) -> Settings:
         api = self._ports.enter_context(
@@ -134,22 +116,6 @@ class Instance:
         )
         return replace(settings, api_port=api.getsockname()[1], proxy_port=proxy.getsockname()[1])
 
-    def _describe(
-        self, settings: Settings, servers: Servers, authority: Authority, issuer: LocalIssuer
-    ) -> RuntimeInformation:
-        return RuntimeInformation(
-            api_url=settings.api_url,
-            proxy_url=settings.local_proxy_url,
-            ca_cert=str(authority.certificate_file),
-            agent_id=servers.secrets.agent_id or "",
-            agent_key=servers.secrets.agent_key or Secret(""),
-            admin_token=administrator_token(issuer),
-            dashboard_url=settings.api_url + "/",
-            database_url=servers.administrator,
-            redis_url=servers.valkey,
-            pids=self._pids(self._supervisor.pids),
-        )
-
     def _parts_changed(self, pids: Mapping[str, Sequence[int]]) -> None:
         if self._information is not None:
             self._information = replace(self._information, pids=self._pids(pids))
@@ -159,11 +125,10 @@ class Instance:
         return {name: pids.get(name, ()) for name in PART_NAMES}
 
     async def _renew_token(self) -> None:
-        issuer = open_local_issuer(self._settings.data.issuer)
         while True:
             await asyncio.sleep(_TOKEN_RENEWAL_SECONDS)
-            if self._information is not None:
-                self._information = replace(self._information, admin_token=administrator_token(issuer))
+            if self._information is not None and self._opened is not None:
+                self._information = replace(self._information, admin_token=self._opened.administrator_token())
                 self._write()
 
     def _write(self) -> None:
@@ -189,29 +154,3 @@ class Instance:
         for file in self._files:
             with suppress(OSError):
                 file.unlink(missing_ok=True)
-
-
-def first_sign_in(issuer: LocalIssuer, api_url: str) -> Secret:
-    """A link for the first administrator. It works once, within an hour."""
-    return sign_in_address(
-        issuer,
-        api_url,
-        org_id=DEFAULT_ORGANIZATION_ID,
-        user=FIRST_ADMINISTRATOR,
-        roles=[Role.ADMIN, Role.OPERATOR],
-        now=system_clock(),
-        lifetime=_FIRST_SIGN_IN_LIFETIME,
-    )
-
-
-def administrator_token(issuer: LocalIssuer) -> Secret:
-    """All rights, second factor, for a day."""
-    return issuer.mint(
-        org_id=DEFAULT_ORGANIZATION_ID,
-        subject=FIRST_ADMINISTRATOR,
-        name="Administrator",
-        roles=[Role.ADMIN, Role.OPERATOR],
-        aal="aal2",
-        now=system_clock(),
-        lifetime=_TOKEN_LIFETIME,
-    )

@@ -25,7 +25,6 @@ from headgate.nlp_policies.service import seed_default_nlp_policies
 from headgate.organizations.change import begin_change
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.store import insert_organization
-from headgate.policies.service import seed_default_policies
 from headgate.runtime.secrets_file import InstanceSecrets
 from headgate.sessions.store import has_session
 from headgate.vault.service import Vault
@@ -46,6 +45,8 @@ async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None
         by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, clock())
         async with begin_change(database, by) as change:
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
+                from headgate.policies.service import seed_default_policies  # noqa: PLC0415 - a first start alone
+
                 await seed_default_policies(change)
                 await seed_default_nlp_policies(change)
                 _log.info("organization_seeded", org_id=DEFAULT_ORGANIZATION_ID)
