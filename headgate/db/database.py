@@ -6,10 +6,10 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, LiteralString
 
 import psycopg
 from psycopg.abc import PQGen
@@ -87,7 +87,7 @@ class Database:
     longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
     UnavailableError, and a transaction one question less: for work that is tried again anyway. ``shares``: which
     organization may have how many of the connections, where several use them at once. ``entry_codes`` checks
-    entries of the journal, in a process that may apply them.
+    entries of the journal, in a process that may apply them. ``autocommit``: for ``look`` alone.
     """
 
     def __init__(
@@ -100,6 +100,7 @@ class Database:
         checked: bool = True,
         shares: ConnectionShares | None = None,
         entry_codes: EntryCodes | None = None,
+        autocommit: bool = False,
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
@@ -115,7 +116,11 @@ class Database:
             max_size=max_connections,
             timeout=connect_seconds,
             open=False,
-            kwargs={"row_factory": dict_row, "connect_timeout": max(2, int(connect_seconds))},
+            kwargs={
+                "row_factory": dict_row,
+                "connect_timeout": max(2, int(connect_seconds)),
+                "autocommit": autocommit,
+            },
             # A connection that died while it was idle is replaced before a caller gets it.
             check=self._check if checked else None,
         )
@@ -165,25 +170,40 @@ class Database:
         async with self._connection(NO_ORGANIZATION) as connection:
             yield connection
 
+    async def look(self, statement: LiteralString, parameters: Mapping[str, object]) -> DictRow:
+        """The one row of a statement that changes nothing, without a transaction around it (``autocommit``): it costs a
+        third of the round trips. Raises UnavailableError."""
+        with _failures():
+            async with self._pool.connection() as connection:
+                row = await (await connection.execute(statement, parameters)).fetchone()
+        return row or {}
+
     @asynccontextmanager
     async def _connection(self, party: str) -> AsyncIterator[Connection]:
         place = nullcontext() if self._shares is None else self._shares.place(party)
-        try:
+        with _failures():
             async with place, self._pool.connection() as connection, connection.transaction():
                 yield connection
-        except HeadgateError:
-            raise
-        except psycopg.errors.ReadOnlySqlTransaction as error:
-            raise ConflictError(f"nothing can be changed here: {error.diag.message_primary}") from error
-        except psycopg.errors.IntegrityError as error:
-            constraint = error.diag.constraint_name or "unknown"
-            raise ConstraintError(f"a row breaks {constraint}", details={"constraint": constraint}) from error
-        except psycopg.errors.DiskFull as error:
-            raise UnavailableError(
-                "the database's disk is full: nothing was changed; make room on the disk that holds its data",
-                retry_after_seconds=1,
-            ) from error
-        except (psycopg.Error, PoolTimeout) as error:
-            raise UnavailableError(
-                "the database is out of reach or too slow: nothing was changed; try again", retry_after_seconds=1
-            ) from error
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Raises UnavailableError, ConflictError and ConstraintError for what psycopg raises."""
+    try:
+        yield
+    except HeadgateError:
+        raise
+    except psycopg.errors.ReadOnlySqlTransaction as error:
+        raise ConflictError(f"nothing can be changed here: {error.diag.message_primary}") from error
+    except psycopg.errors.IntegrityError as error:
+        constraint = error.diag.constraint_name or "unknown"
+        raise ConstraintError(f"a row breaks {constraint}", details={"constraint": constraint}) from error
+    except psycopg.errors.DiskFull as error:
+        raise UnavailableError(
+            "the database's disk is full: nothing was changed; make room on the disk that holds its data",
+            retry_after_seconds=1,
+        ) from error
+    except (psycopg.Error, PoolTimeout) as error:
+        raise UnavailableError(
+            "the database is out of reach or too slow: nothing was changed; try again", retry_after_seconds=1
+        ) from error

@@ -7,7 +7,7 @@ workers is the application's duty; ours is ``headgate.queue.sweep``.
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, LiteralString
 
 import psycopg
 import structlog
@@ -26,12 +26,20 @@ from headgate.queue.sweep import HEARTBEAT_SECONDS, SILENT_SECONDS, Sweep
 
 _log = structlog.get_logger(__name__)
 
-_POLL_SECONDS: Final = 0.5
+_SCHEDULED_SECONDS: Final = 0.5
 """How late what is scheduled may start; what is deferred for now is told by NOTIFY."""
+_POLL_SECONDS: Final = 5.0
+"""How often each worker looks by itself, where a notification was lost."""
 _STOP_SECONDS: Final = 8.0
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LAST_PAUSE_SECONDS: Final = 5.0
 _CONNECTIONS: Final = 4
+_TELL_OF_SCHEDULED: Final[LiteralString] = """
+    SELECT pg_notify('procrastinate_queue_v1#' || due.queue_name, '{"type": "job_inserted", "job_id": 0}')
+    FROM (SELECT DISTINCT j.queue_name FROM procrastinate_jobs j
+          WHERE j.status = 'todo' AND j.scheduled_at <= now() AND j.queue_name = ANY (%(queues)s)) AS due
+"""
+"""As procrastinate's own trigger tells of what is added."""
 _DEAD_JOBS_HOURS: Final = 30 * 24
 
 
@@ -100,6 +108,7 @@ class JobRunner:
             self._workers = [self._worker(queue, places) for queue, places in self._places.items()]
             workers = [tasks.start(worker.run(), name=f"jobs of {worker.worker_name}") for worker in self._workers]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
+            tasks.start(self._tell_of_scheduled(), name="scheduled jobs")
             try:
                 await self._forget_dead_jobs()
                 while not (stop.is_set() or any(worker.done() for worker in workers)):
@@ -111,6 +120,12 @@ class JobRunner:
                     worker.stop()
                 await asyncio.wait(workers, timeout=_STOP_SECONDS + HEARTBEAT_SECONDS)
                 await tasks.close()
+
+    async def _tell_of_scheduled(self) -> None:
+        """Wakes the workers of queues with scheduled jobs that are due: one question for all of them."""
+        while True:
+            await asyncio.sleep(_SCHEDULED_SECONDS)
+            await self._connector.execute_query_all_async(query=_TELL_OF_SCHEDULED, queues=list(self._places))
 
     def _worker(self, queue: str, places: int) -> Worker:
         return Worker(

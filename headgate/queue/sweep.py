@@ -54,10 +54,10 @@ class Sweep:
         """Our own workers' jobs that this process does not run, twice in a row: a job that has just been fetched, or
         whose end is being written down, is not known either, but not for the time between two looks."""
         found: dict[int, StoredJob] = {}
-        for worker_id in self._mine():
-            for job in await self._app.job_manager.list_jobs_async(status=Status.DOING.value, worker_id=worker_id):
-                if job.id is not None and job.id not in self._running:
-                    found[job.id] = job
+        mine = frozenset(self._mine())
+        for job in await self._app.job_manager.list_jobs_async(status=Status.DOING.value):
+            if job.id is not None and job.worker_id in mine and job.id not in self._running:
+                found[job.id] = job
         again = self._unknown_before.intersection(found)
         self._unknown_before = frozenset(found) - again
         return [found[job_id] for job_id in again]

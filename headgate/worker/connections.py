@@ -1,5 +1,6 @@
 """What looks after connections in this process: tokens before they expire, and whether credentials still work."""
 
+import asyncio
 from contextlib import AsyncExitStack
 
 from headgate.connections.attend import AttendConnections
@@ -12,7 +13,7 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.vault.service import vault_of
-from headgate.worker.loop import Loop
+from headgate.worker.loop import UNWATCHED_SECONDS, Loop
 from headgate.worker.settings import WorkerSettings
 
 
@@ -29,6 +30,6 @@ def connection_loops(settings: WorkerSettings, database: Database, clock: Clock,
         clock,
     )
     return [
-        Loop("connections", attend.run, busy_seconds=0.2, idle_seconds=1.0),
+        Loop("connections", attend.run, busy_seconds=0.2, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
         Loop("connection_flows", attend.forget, busy_seconds=1.0, idle_seconds=600.0),
     ]

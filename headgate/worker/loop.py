@@ -5,8 +5,8 @@ A loop ends only when it is told to; whatever its body raises is logged and wait
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from typing import Final
 
 import structlog
 
@@ -14,11 +14,15 @@ from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
 
+UNWATCHED_SECONDS: Final = 5.0
+"""The pause of a loop that is woken (``watch``), where what should wake it is away."""
+
 
 @dataclass(frozen=True, slots=True)
 class Loop:
     """``body`` returns how much it did. The pause is ``busy_seconds`` after work, and doubles up to
-    ``idle_seconds`` while there is none; after an error it doubles up to ``error_seconds``.
+    ``idle_seconds`` while there is none; after an error it doubles up to ``error_seconds``. ``wake`` ends a pause that
+    no error began, once it is ``busy_seconds`` long.
     """
 
     name: str
@@ -26,6 +30,7 @@ class Loop:
     busy_seconds: float
     idle_seconds: float
     error_seconds: float = 2.0
+    wake: asyncio.Event | None = None
 
 
 def next_pause(loop: Loop, pause: float, done: int | None) -> float:
@@ -41,10 +46,27 @@ async def keep_running(loop: Loop, stop: asyncio.Event) -> None:
     """Run until ``stop`` is set; a round that is under way then is finished first."""
     pause = loop.busy_seconds
     while not stop.is_set():
-        pause = next_pause(loop, pause, await _round(loop))
-        with suppress(TimeoutError):
-            async with asyncio.timeout(pause):
-                await stop.wait()
+        if loop.wake is not None:
+            loop.wake.clear()  # before the round, which finds all that woke it
+        done = await _round(loop)
+        pause = next_pause(loop, pause, done)
+        if loop.wake is None or done is None:
+            await _wait(pause, stop)
+        elif not await _wait(loop.busy_seconds, stop):
+            await _wait(pause - loop.busy_seconds, stop, loop.wake)
+
+
+async def _wait(seconds: float, *events: asyncio.Event) -> bool:
+    """Whether one of the events is set, or was within so many seconds."""
+    if any(event.is_set() for event in events):
+        return True
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        done, _ = await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        return bool(done)
+    finally:
+        for one in waits:
+            one.cancel()
 
 
 async def _round(loop: Loop) -> int | None:

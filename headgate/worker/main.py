@@ -5,6 +5,7 @@ every job locks, or checks, what it works on.
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Final
 
 import structlog
@@ -30,6 +31,7 @@ from headgate.worker.record import record_loops
 from headgate.worker.reminders import reminder_loops
 from headgate.worker.settings import WorkerSettings
 from headgate.worker.telling import PLACES, Telling
+from headgate.worker.watch import Watch
 
 _log = structlog.get_logger(__name__)
 
@@ -56,7 +58,9 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
     vault = vault_of(settings)
     database = Database(settings.database_dsn, entry_codes=EntryCodes(vault.master_keys))
     valkey = open_valkey(settings.valkey_url)
+    looking = Database(settings.database_dsn, max_connections=1, checked=False, autocommit=True)
     await database.open()
+    await looking.open()
     instance = Instance("worker", database)
     telling = Telling(database, settings, clock)
     tasks = TaskSet(lambda name, error: _log.critical("worker_loop_ended", loop=name, error=repr(error)))
@@ -88,6 +92,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
             *telling.loops(),
             Loop("beat", beat, busy_seconds=HEARTBEAT_SECONDS, idle_seconds=HEARTBEAT_SECONDS),
         ]
+        tasks.start(_watch(settings, looking, clock).keep_looking(loops, stop), name="watch")
         for one in loops:
             tasks.start(keep_running(one, stop), name=one.name)
         tasks.start(run_jobs(jobs, settings, database, stop), name="jobs")
@@ -107,5 +112,13 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         await instance.end()
         if valkey is not None:
             await valkey.aclose()
+        await looking.close()
         await database.close()
         _log.info("worker_stopped", instance_id=instance.instance_id)
+
+
+def _watch(settings: WorkerSettings, database: Database, clock: Clock) -> Watch:
+    evidence = settings.evidence
+    if evidence is None:  # this worker signs nothing, and has no loop that would be woken for it
+        return Watch(database, clock, timedelta(days=1), 1)
+    return Watch(database, clock, evidence.every, evidence.events)

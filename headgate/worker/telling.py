@@ -1,5 +1,6 @@
 """Telling others: what the worker needs for it, the loop that follows the record, and the jobs that deliver."""
 
+import asyncio
 from typing import Final
 
 from headgate.db.database import Database
@@ -27,11 +28,8 @@ from headgate.vault.service import vault_of
 from headgate.webhooks.deliver import WebhookTarget
 from headgate.webhooks.relay import WEBHOOK_TYPES, relay_webhooks
 from headgate.webhooks.service import DELIVER_WEBHOOK
-from headgate.worker.loop import Loop
+from headgate.worker.loop import UNWATCHED_SECONDS, Loop
 from headgate.worker.settings import WorkerSettings
-
-_RELAY_IDLE_SECONDS: Final = 0.2
-"""How late a message may be deferred after its event was recorded."""
 
 PLACES: Final = {DELIVER_WEBHOOK.queue: 32, NOTIFY.queue: 12, INTEGRATE.queue: 12}
 """Receivers are slow; who waits for one costs a place and little else."""
@@ -80,8 +78,8 @@ class Telling:
             return await relay_due(self._database, self._followers)
 
         return [
-            Loop("relay", relay, busy_seconds=0.02, idle_seconds=_RELAY_IDLE_SECONDS),
-            Loop("stream", self._streams.run, busy_seconds=0.05, idle_seconds=1.0),
+            Loop("relay", relay, busy_seconds=0.02, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+            Loop("stream", self._streams.run, busy_seconds=0.05, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
         ]
 
     def works(self) -> list[Work]:

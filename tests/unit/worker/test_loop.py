@@ -59,3 +59,53 @@ async def test_a_round_that_is_under_way_is_finished_before_the_end() -> None:
 
     await asyncio.wait_for(keep_running(Loop("x", body, 10, 10), stop), 30)
     assert finished
+
+
+async def test_a_loop_that_is_woken_runs_before_its_pause_is_over() -> None:
+    stop, wake, rounds = asyncio.Event(), asyncio.Event(), 0
+
+    async def body() -> int:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 3:
+            stop.set()
+        return 0
+
+    running = asyncio.create_task(keep_running(Loop("x", body, 0.01, 3600, wake=wake), stop))
+    while not stop.is_set():
+        await asyncio.sleep(0.02)
+        wake.set()
+    await asyncio.wait_for(running, 30)
+    assert rounds == 3
+
+
+async def test_what_is_said_during_a_round_is_looked_at_by_another() -> None:
+    stop, wake, rounds = asyncio.Event(), asyncio.Event(), 0
+
+    async def body() -> int:
+        nonlocal rounds
+        rounds += 1
+        if rounds == 1:
+            wake.set()
+        else:
+            stop.set()
+        return 0
+
+    await asyncio.wait_for(keep_running(Loop("x", body, 0.01, 3600, wake=wake), stop), 30)
+    assert rounds == 2
+
+
+async def test_a_loop_that_fails_is_not_woken_before_its_pause_is_over() -> None:
+    stop, wake, rounds = asyncio.Event(), asyncio.Event(), 0
+
+    async def body() -> int:
+        nonlocal rounds
+        rounds += 1
+        wake.set()
+        raise UnavailableError("the database is away")
+
+    running = asyncio.create_task(keep_running(Loop("x", body, 3600, 3600, 3600, wake), stop))
+    await asyncio.sleep(0.05)
+    assert rounds == 1
+    stop.set()
+    await asyncio.wait_for(running, 30)
