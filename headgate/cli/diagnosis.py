@@ -5,15 +5,14 @@ import os
 import shutil
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.command_name import command_name
+from headgate.cli.finding import Finding, Verdict
 from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, find_gate
 from headgate.cli.kill_switch import describe
 from headgate.cli.target import Target, default_runtime_file, find_instance
@@ -43,20 +42,6 @@ CERTIFICATE_REFUSED: Final = "CERTIFICATE_REFUSED"
 _REFUSED_WITHIN: Final = timedelta(days=1)
 _EVENTS_MAX: Final = 100
 _CALLS_NAMED_MAX: Final = 5
-
-
-class Verdict(StrEnum):
-    OK = "ok"
-    NOTE = "note"
-    WRONG = "wrong"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """``NOTE``: works, and may not be what was meant."""
-
-    verdict: Verdict
-    text: str
 
 
 def diagnose(runtime_file: Path | None, environment: Mapping[str, str] = os.environ) -> Iterator[Finding]:
@@ -119,12 +104,13 @@ def check_key(access: AgentAccess) -> Finding:
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Settings that cannot be read, and names that look like settings and are none."""
+    """Settings that cannot be read, names that look like settings and are none, and the upstream proxy that is set."""
     try:
-        read_settings(environment)
+        settings = read_settings(environment)
         yield Finding(Verdict.OK, "the settings are readable")
     except HeadgateError as error:
         yield Finding(Verdict.WRONG, error.message)
+        settings = None
     rows = all_variables()
     known = {one for row in rows for one in (row.name, file_variable_of(row)) if one} | _CLIENT_VARIABLES
     for name in sorted(set(environment) - known):
@@ -132,6 +118,10 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
             near = difflib.get_close_matches(name, known, n=1)
             meant = f": did you mean {near[0]}?" if near else ""
             yield Finding(Verdict.NOTE, f"{name} is set but is not a setting{meant}")
+    if settings is not None and settings.upstream_proxy_url is not None:
+        from headgate.cli.upstream_probe import check_upstream_proxy  # noqa: PLC0415 - for who has such a proxy
+
+        yield from check_upstream_proxy(settings)
 
 
 def check_parts(instance: RuntimeInformation) -> Iterator[Finding]:

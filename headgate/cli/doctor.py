@@ -5,7 +5,8 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.diagnosis import Verdict, diagnose
+from headgate.cli.diagnosis import diagnose
+from headgate.cli.finding import Verdict
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import result_option, runtime_file_option
 

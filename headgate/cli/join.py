@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from headgate.cli.command_name import command_name
-from headgate.cli.diagnosis import Verdict, check_proxy
+from headgate.cli.diagnosis import check_proxy
+from headgate.cli.finding import Verdict
 from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, ask_gate
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import result_option

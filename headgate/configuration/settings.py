@@ -159,7 +159,8 @@ class Settings:
     upstream_proxy_url: Secret | None = variable(
         "HEADGATE_UPSTREAM_PROXY_URL", None,
         "The proxy through which forwarded calls leave your network: `http://user:password@host:port`, or `https://…`"
-        " for TLS to the proxy itself (docs/guides/production.md). Unset: calls go directly.", proxy_address,
+        " for TLS to the proxy itself (docs/guides/production.md). Unset: calls go directly. Mail (SMTP), syslog and"
+        " Apprise notifications do not use it. headgate doctor tries it.", proxy_address,
         secret=True,
     )  # fmt: skip
     upstream_proxy_direct: str | None = variable(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from addons.identify import as_proxy_refusal
 from addons.refuse import refuse_with
 from addons.verdict import flow_state
-from headgate.cli.diagnosis import Verdict, check_proxy
+from headgate.cli.diagnosis import check_proxy
+from headgate.cli.finding import Verdict
 from headgate.kernel.errors import UnauthorizedError
 from headgate.organizations.destinations import PUBLIC_ONLY
 from proxy.socks_handshake import Handshake, RefusedHandshakeError

@@ -13,7 +13,6 @@ import pytest
 from headgate.audit import count_refusals
 from headgate.cli.diagnosis import (
     CERTIFICATE_REFUSED,
-    Verdict,
     check_api,
     check_certificate,
     check_parts,
@@ -23,6 +22,7 @@ from headgate.cli.diagnosis import (
     check_variables,
     check_warnings,
 )
+from headgate.cli.finding import Verdict
 from headgate.kernel.secrets import Secret
 from headgate.runtime.runtime_file import RuntimeInformation
 from proxy.authority import LIFETIME, Authority
