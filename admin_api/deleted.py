@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import BaseModel
+from admin_api.schema import BaseModel
 
 
 class DeletedAnswer(BaseModel):

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Protocol
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.identifiers import identifier
+from admin_api.schema import BaseModel
 from headgate.kernel.ids import IdPrefix
 
 MAX_LIMIT: Final = 200

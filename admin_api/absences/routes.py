@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field
 
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AbsenceId
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.approvals.absence_store import list_absences
 from headgate.approvals.absences import NOTE_MAX_CHARACTERS, Absence

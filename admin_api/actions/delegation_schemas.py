@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.actions.delegation import Chain, Delegate, SubActions
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.actions.found_canaries import FoundCanaryAnswer, found_canaries
 from admin_api.actions.schemas import DecisionAnswer, decision_answer
@@ -16,6 +16,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Depend
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from headgate.actions.model import ActionDetail
 from headgate.actions.store import get_action
 from headgate.agents.model import Agent

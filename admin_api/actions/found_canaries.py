@@ -1,7 +1,6 @@
 """The canary tokens that a decision found in its call, for the people who ask why it was denied."""
 
-from pydantic import BaseModel
-
+from admin_api.schema import BaseModel
 from headgate.actions.model import RecordedDecision
 
 

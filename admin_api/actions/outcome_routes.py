@@ -3,7 +3,7 @@
 from typing import Annotated, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.actions.delegation import shown_action
 from admin_api.actions.schemas import ActionDetailAnswer, CurrentExpansion, Expansion
@@ -11,6 +11,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Depend
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.actions.store import get_action
 from headgate.audit.model import Actor

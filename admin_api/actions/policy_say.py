@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.dependencies import Dependencies
 from admin_api.policies.names import names_of_policies
+from admin_api.schema import BaseModel
 from headgate.actions.model import RecordedDecision
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.actions.body_schemas import UnparsedBodyAnswer, unparsed_body_answer
 from admin_api.actions.delegation_schemas import DelegationAnswer
@@ -17,6 +17,7 @@ from admin_api.actions.found_canaries import FoundCanaryAnswer
 from admin_api.actions.policy_say import PolicySayAnswer
 from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.json_values import StoredObject
+from admin_api.schema import BaseModel
 from headgate.actions.model import Action, ActionApproval, ActionDetail, Execution, ExecutionStatus, RecordedDecision
 from headgate.actions.unparsed_body import read_unparsed_body
 from headgate.gate.submit_action import SubmittedAction

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.actions.filters import WantedStatus, wanted_status
 from admin_api.actions.schemas import ActionAnswer, action_answer
@@ -13,6 +13,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
 from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import MAX_LIMIT, UncountedPagination
+from admin_api.schema import BaseModel
 from headgate.actions.model import Action
 from headgate.actions.search import ActionSearch, search_actions
 from headgate.actions.store import ActionFilter

@@ -1,7 +1,7 @@
 """POST /v1/actions/{id}/take: the agent is about to carry out its approved action."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 
 from admin_api.actions.delegation import chain_above
@@ -11,6 +11,7 @@ from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
 from admin_api.json_values import StoredObject
+from admin_api.schema import BaseModel
 from headgate.actions.request import draft_of, parse_submission
 from headgate.kernel.errors import ForbiddenError
 

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.dependencies import Dependencies
+from admin_api.schema import BaseModel
 from headgate.actions.steps import EVENTS_MAX, CallStep, steps_of
 from headgate.audit.model import EventFilter
 from headgate.audit.store import list_events

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.actions.schemas import ActionAnswer, action_answer
 from admin_api.audit.schemas import EventAnswer, event_answer
 from admin_api.pagination import UncountedPagination
+from admin_api.schema import BaseModel
 from headgate.actions.agent_figures import AgentFigures
 from headgate.actions.model import Action
 from headgate.actions.timeline import Moment

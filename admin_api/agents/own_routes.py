@@ -1,11 +1,12 @@
 """GET /v1/agents/me: what the machine of an agent needs to know of the gate, told to the agent's own key."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.root.certificates import trusted_certificates
+from admin_api.schema import BaseModel
 from headgate.agents.store import get_agent
 from headgate.kernel.errors import NotFoundError, UnavailableError
 

@@ -3,13 +3,14 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from admin_api.agents.stopped import stopped_text
 from admin_api.identifiers import KeyId
 from admin_api.keys.lifetime import ONE_END, KeyLifetime
 from admin_api.keys.schemas import IssuedKeyAnswer
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.agents.listing_store import ListedAgent
 from headgate.agents.model import Agent, AgentLimits, AgentStatus

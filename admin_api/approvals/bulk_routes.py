@@ -6,7 +6,7 @@ Nothing is all or nothing here: each is a vote with its own rules, transaction a
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.approvals.voter import voter_of
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
@@ -14,6 +14,7 @@ from admin_api.description.choices import exactly_one
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ApprovalId
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.approvals.context_store import identical_pending
 from headgate.approvals.model import REASON_MAX_CHARACTERS, VoteDecision

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.approvals.detail_schemas import approvers
+from admin_api.schema import BaseModel
 from headgate.approvals.detail_store import People
 from headgate.approvals.model import Approval, Vote, state_at
 

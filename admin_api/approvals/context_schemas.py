@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.actions.body_schemas import UnparsedBodyAnswer, unparsed_body_answer
 from admin_api.json_values import StoredObject
+from admin_api.schema import BaseModel
 from headgate.actions.delegation import Chain
 from headgate.actions.unparsed_body import UNPARSED_BODY, read_unparsed_body
 from headgate.approvals.consequences import consequences

@@ -2,11 +2,12 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.approvals.context_schemas import ContextAnswer
 from admin_api.approvals.schemas import ApprovalAnswer, PersonAnswer, approval_answer
 from admin_api.json_values import StoredObject
+from admin_api.schema import BaseModel
 from headgate.approvals.detail_store import ApprovalDetail, People
 from headgate.approvals.history import HistoryEntry, history
 from headgate.approvals.model import Approval, Vote

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.json_values import StoredObject
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalStatus, VoteDecision, state_at
 from headgate.approvals.store import HeldAction

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.responses import Response
 
 from admin_api.change import administer
@@ -13,6 +13,7 @@ from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import GroupName
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.approvals.administer_groups import create_group, remove_group, replace_group
 from headgate.approvals.group_store import find_group, list_groups

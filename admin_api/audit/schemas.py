@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.instants import InstantText
+from admin_api.schema import BaseModel
 from headgate.audit.model import Actor, SealedEvent
 from headgate.evidence.event_evidence import EventEvidence
 from headgate.evidence.verify_record import RecordVerification

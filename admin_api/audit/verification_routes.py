@@ -4,12 +4,13 @@ from datetime import datetime
 from enum import StrEnum
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.audit.schemas import VerificationAnswer, VerifyRequest, verification_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.instants import range_of_time
+from admin_api.schema import BaseModel
 from headgate.evidence.verification_store import BackgroundVerification, last_verification
 from headgate.evidence.verify_record import RecordVerification
 from headgate.journal.apply import apply_before_reading

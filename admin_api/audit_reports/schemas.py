@@ -4,9 +4,10 @@ import base64
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import ConfigDict, Field, WithJsonSchema
 
 from admin_api.instants import InstantText
+from admin_api.schema import BaseModel
 from headgate.reports.model import Report, ReportFormat, ReportStatus, ReportType, Section, Stage
 
 

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.identifiers import ActionId
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.break_glass.model import (
     DEFAULT_SECONDS,

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.canaries.model import VALUE_MAX, VALUE_MIN, VALUE_PATTERN, Canary
 

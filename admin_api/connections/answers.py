@@ -3,8 +3,9 @@
 from datetime import date, datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.connections.check import CheckOutcome
 from headgate.connections.model import Connection, ConnectionKind, ConnectionStatus, Location
 from headgate.connections.platforms import Platform

@@ -2,9 +2,10 @@
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool
 
 from admin_api.identifiers import ConnectionId
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.connections.draft import parse_agents, parse_name, parse_tools
 from headgate.connections.model import ConnectionKind, Location

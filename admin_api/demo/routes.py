@@ -7,7 +7,7 @@ import json
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,6 +16,7 @@ from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
 from admin_api.metrics import CSP_REPORTS, DEMO_EVALUATIONS, FUNNEL_EVENTS
+from admin_api.schema import BaseModel
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import PayloadTooLargeError, ValidationError

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.evidence.attestation_store import Attestation, AttestationKind
 from headgate.evidence.checkpoint import origin_of
 from headgate.evidence.export_store import ExportState

@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool
 
 from admin_api.identifiers import ExecutionId
+from admin_api.schema import BaseModel
 from headgate.executions.list_store import ListedExecution
 from headgate.executions.statistics_store import DestinationState, ExecutionStatistics, ToolStatistics
 from headgate.kernel.canonical_json import JsonObject, JsonValue

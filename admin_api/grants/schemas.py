@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import AwareDatetime, ConfigDict, Field, StrictFloat, StrictInt
 
 from admin_api.description.choices import exactly_one
 from admin_api.identifiers import AgentId, PolicyId
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.grants.conditions import (
     AMOUNT_MAX,

@@ -7,7 +7,6 @@ from dataclasses import asdict
 from typing import Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -33,6 +32,7 @@ from admin_api.health.schemas import (
     TableAnswer,
 )
 from admin_api.health.viewer import administrator_of
+from admin_api.schema import BaseModel
 from admin_api.services.slo import PERIOD_DAYS, SloState, SloStatus
 from headgate.executions.limits import load_limits
 from headgate.executions.statistics_store import destination_states

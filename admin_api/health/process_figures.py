@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.kernel.process_stat import stat_field
 
 _CGROUP_LIMITS: Final = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")

@@ -2,8 +2,9 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from admin_api.settings.kill_switch_routes import StopAnswer
 
 type PartState = Literal["ok", "unavailable", "not configured"]

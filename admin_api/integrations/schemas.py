@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.integrations.form import IntegrationSettings, body_schema
 from headgate.integrations.model import ReceiptOutcome
 

@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, Field
+from pydantic import AwareDatetime, Field
 
+from admin_api.schema import BaseModel
 from headgate.agents.rotation import expiry
 from headgate.kernel.errors import ValidationError
 

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool
 
 from admin_api.keys.lifetime import ONE_END, KeyLifetime
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.agents.model import ApiKey
 from headgate.agents.rotation import is_due

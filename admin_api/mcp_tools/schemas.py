@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import ConfigDict, Field, JsonValue
 
+from admin_api.schema import BaseModel
 from headgate.kernel.canonical_json import parse_strict
 from headgate.mcp_tools.model import PinnedTool
 

@@ -3,7 +3,9 @@
 from datetime import datetime
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from admin_api.schema import BaseModel
 
 _SAMPLE = "7KQ2-M4XW-9TBC"
 

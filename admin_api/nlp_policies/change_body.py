@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat
 
 from admin_api.json_values import WholeNumber
 from admin_api.nlp_policies.schemas import ScopeBody
+from admin_api.schema import BaseModel
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import (
     MODEL_MAX_CHARACTERS,

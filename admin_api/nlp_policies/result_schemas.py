@@ -1,9 +1,10 @@
 """What policies say about one content (specification, "NLP policy routes": test, evaluate)."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.identifiers import ActionId
 from admin_api.nlp_policies.schemas import CONTENT_MAX_CHARACTERS
+from admin_api.schema import BaseModel
 from headgate.nlp_policies.model import NlpResult
 
 

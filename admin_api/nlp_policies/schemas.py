@@ -4,9 +4,10 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat
+from pydantic import ConfigDict, Field, StrictBool, StrictFloat
 
 from admin_api.json_values import WholeNumber
+from admin_api.schema import BaseModel
 from headgate.nlp_policies.check import warnings_about
 from headgate.nlp_policies.model import (
     DEFAULT_DAILY_LIMIT,

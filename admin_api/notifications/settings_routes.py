@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +14,7 @@ from admin_api.errors import JSON
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
 from admin_api.pagination import CountedPage, CurrentPage
+from admin_api.schema import BaseModel
 from admin_api.settings.versions import SettingVersionAnswer, versions_page
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.pagination import UncountedPagination
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.organizations.destinations import Destination
 from headgate.organizations.invitations import Invitation
@@ -42,7 +43,7 @@ class PrivateDestination(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     host: Annotated[StorableText, Field(min_length=1, max_length=253, examples=["10.1.0.0/16"])]
-    ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(max_length=1000)] = []
+    ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(max_length=1000)] = []  # noqa: RUF012 - copied
     note: Annotated[StorableText, Field(max_length=500)] = ""
 
 

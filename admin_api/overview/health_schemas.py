@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.actions.instance_store import ReportedProcess
 from headgate.deliveries.backlog_store import PendingDeliveries
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.actions.overview import Counts, Overview
 
 

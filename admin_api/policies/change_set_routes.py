@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool
 
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -12,6 +12,7 @@ from admin_api.identifiers import DataPath, ModulePath, PolicyId
 from admin_api.json_values import WholeNumber
 from admin_api.policies.saving import changing
 from admin_api.policies.schemas import NewPolicy, PolicyChange
+from admin_api.schema import BaseModel
 from headgate.kernel.errors import ValidationError
 from headgate.policies.change_set import (
     CHANGES_MAX,

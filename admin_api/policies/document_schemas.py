@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.json_values import WholeNumber
 from admin_api.policies.version_schemas import ActorAnswer
+from admin_api.schema import BaseModel
 from headgate.policies.documents import DocumentVersion, PolicyDocument
 from headgate.policies.draft import NOTE_MAX_CHARACTERS
 from headgate.policies.model import REGO_MAX_BYTES

@@ -3,11 +3,12 @@
 from typing import Any
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import ActionId
+from admin_api.schema import BaseModel
 from headgate.actions.replay_store import recorded_action
 from headgate.agents.scopes import Scope, require_scope
 from headgate.journal.apply import apply_before_reading

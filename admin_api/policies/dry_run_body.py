@@ -4,11 +4,12 @@ import base64
 import binascii
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from admin_api.description.choices import at_most_one, exactly_one
 from admin_api.identifiers import AgentId
 from admin_api.json_values import WholeNumber
+from admin_api.schema import BaseModel
 from headgate.gate.dry_run import HypotheticalCall, http_call_of
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError

@@ -3,8 +3,9 @@
 import json
 from typing import Any, Final
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.gate.rehearse_content import RehearsedPolicy
 from headgate.judges.model import NO_USAGE, Failure
 from headgate.nlp_policies.model import Outcome

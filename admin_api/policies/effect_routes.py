@@ -3,10 +3,11 @@
 from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.schema import BaseModel
 from headgate.actions.policy_effect import policy_effect
 from headgate.journal.apply import apply_before_reading
 

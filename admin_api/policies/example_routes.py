@@ -1,9 +1,10 @@
 """/admin/policies/examples: ready-made policies to begin with."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.guarded_route import GuardedRoute
+from admin_api.schema import BaseModel
 from headgate.policies.examples import examples
 
 router = APIRouter(route_class=GuardedRoute, tags=["policies"])

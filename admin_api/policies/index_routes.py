@@ -1,11 +1,12 @@
 """/admin/policies/{id}/index: about which calls a policy is asked."""
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import PolicyId
+from admin_api.schema import BaseModel
 from headgate.policies.conditions import UNKNOWN_CONDITIONS
 from headgate.policies.formula_text import formula_text
 from headgate.policies.known_conditions import known_conditions

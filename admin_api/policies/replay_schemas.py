@@ -3,12 +3,13 @@
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, model_validator
+from pydantic import ConfigDict, Field, StrictBool, model_validator
 
 from admin_api.identifiers import AgentId, PolicyId
 from admin_api.instants import InstantText
 from admin_api.json_values import WholeNumber
 from admin_api.policies.version_schemas import ActorAnswer
+from admin_api.schema import BaseModel
 from headgate.policies.model import DEFAULT_PRIORITY, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 from headgate.policies.replay_report_store import KeptReport
 

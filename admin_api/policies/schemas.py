@@ -4,13 +4,14 @@ import json
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, StrictBool, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from admin_api.description.choices import at_most_one, exactly_one
 from admin_api.identifiers import PolicyId
 from admin_api.json_values import WholeNumber
 from admin_api.pagination import Shape
+from admin_api.schema import BaseModel
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.policies.draft import NOTE_MAX_CHARACTERS, PolicyDraft

@@ -4,13 +4,14 @@ from datetime import timedelta
 from typing import Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId
 from admin_api.instants import InstantText, range_of_time
 from admin_api.json_values import WholeNumber
+from admin_api.schema import BaseModel
 from headgate.actions.replay_store import ReplayRange
 from headgate.agents.scopes import Scope, require_scope
 from headgate.policies.model import NAME_MAX_CHARACTERS

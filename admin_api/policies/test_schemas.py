@@ -2,9 +2,10 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from admin_api.json_values import WholeNumber
+from admin_api.schema import BaseModel
 from headgate.policies.model import DEFAULT_PRIORITY, NAME_MAX_CHARACTERS, PRIORITY_MAX, REGO_MAX_BYTES, PolicyMode
 
 _POLICIES_MAX = 50

@@ -3,9 +3,10 @@
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.policies.schemas import PolicyAnswer, policy_answer
+from admin_api.schema import BaseModel
 from headgate.audit.model import ActorType
 from headgate.policies.versions import PolicyVersion, VersionChange, VersionDiff
 

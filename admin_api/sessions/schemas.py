@@ -2,9 +2,10 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from headgate.sessions.model import Session
 
 

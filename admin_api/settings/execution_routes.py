@@ -4,7 +4,6 @@ Values of credentials are shown to nobody, and never recorded.
 """
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,6 +11,7 @@ from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, dependencies_of, principal_of
 from admin_api.etag import IfMatch
 from admin_api.guarded_route import GuardedRoute
+from admin_api.schema import BaseModel
 from admin_api.settings.tagged import replaced, shown
 from headgate.db.database import Connection
 from headgate.executions.credentials import credential_names

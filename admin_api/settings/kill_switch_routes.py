@@ -4,11 +4,12 @@ import re
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field, StrictBool
+from pydantic import ConfigDict, Field, StrictBool
 
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.agents.kill_switch import current_stops, lift, named_agent, stop
 from headgate.kernel.errors import ValidationError

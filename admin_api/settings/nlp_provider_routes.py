@@ -3,7 +3,7 @@
 import time
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,6 +12,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Depend
 from admin_api.etag import IfMatch, expected_version
 from admin_api.guarded_route import GuardedRoute
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from admin_api.settings.tagged import require_before, tag_of
 from headgate.audit.model import EventType
 from headgate.db.database import Connection

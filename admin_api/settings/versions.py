@@ -4,11 +4,10 @@ import json
 from datetime import datetime
 from typing import Any
 
-from pydantic import BaseModel
-
 from admin_api.dependencies import Dependencies
 from admin_api.pagination import CountedPage, PageRequest, counted_page
 from admin_api.principal import Principal
+from admin_api.schema import BaseModel
 from headgate.organizations.model import SettingName
 from headgate.organizations.setting_versions import list_versions
 

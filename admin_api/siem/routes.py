@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,6 +11,7 @@ from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, principal_of
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
+from admin_api.schema import BaseModel
 from headgate.audit.feed_store import newest_seq
 from headgate.db.database import Connection
 from headgate.journal.apply import apply_before_reading

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -12,6 +12,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import AgentId, ExchangeId
 from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import DEFAULT_LIMIT, MAX_LIMIT
+from admin_api.schema import BaseModel
 from admin_api.traffic.asker import CurrentAsker
 from admin_api.traffic.reading import opened
 from admin_api.traffic.schemas import ExchangeAnswer, LossAnswer, exchange_answer, loss_answer

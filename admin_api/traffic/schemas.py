@@ -4,9 +4,10 @@ import json
 from datetime import datetime
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.pagination import CursorPagination, OpenCamelPagination
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.kernel.canonical_json import JsonObject
 from headgate.traffic.annotation import NOTE_MAX_CHARACTERS, TAG_PATTERN, TAGS_MAX

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
+from admin_api.schema import BaseModel
 from headgate.mfa.model import Attempted
 from headgate.organizations.model import User
 from headgate.workflows.deactivate_user import Standing

@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, WithJsonSchema
+from pydantic import ConfigDict, Field, StrictBool, WithJsonSchema
 
+from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.kernel.secrets import Secret
 from headgate.webhooks.model import DEFAULT_EVENTS, SUBSCRIBABLE, Endpoint, WebhookEvent
