@@ -62,6 +62,9 @@ class Tallies:
             os.pwrite(self._descriptor, _NUMBER.pack(self._settled.get(org_id, 0)), row + _SETTLED_AT)
 
     def close(self) -> None:
+        """A file in which nothing was counted would start a masker that finds nothing."""
+        if not self._rows and self.is_there:
+            self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
 
 

@@ -19,6 +19,7 @@ from headgate.traffic.spool_reader import (
     ended_processes,
     files_under_keys,
     finished_segments,
+    is_empty,
     lost_with,
     read_segment,
 )
@@ -89,6 +90,13 @@ def bodies(found: Contents) -> list[bytes]:
 
 def losses(found: Contents) -> dict[Loss, int]:
     return {one.cause: one.exchanges for one in found.losses}
+
+
+def test_a_process_that_captured_nothing_leaves_nothing_for_a_masker(folder: Path, vault: Vault) -> None:
+    writer, _ = writer_in(folder, vault)
+    writer.write([])
+    writer.close()
+    assert is_empty(folder)
 
 
 def test_what_is_written_is_read_and_is_nowhere_in_clear(folder: Path, vault: Vault) -> None:
