@@ -14,6 +14,7 @@ import structlog
 from procrastinate import App, JobContext, PsycopgConnector
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job as StoredJob
+from procrastinate.jobs import Notification
 from procrastinate.worker import Worker
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -34,6 +35,7 @@ _STOP_SECONDS: Final = 8.0
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LAST_PAUSE_SECONDS: Final = 5.0
 _CONNECTIONS: Final = 4
+_CHANNEL: Final = "procrastinate_queue_v1#"
 _TELL_OF_SCHEDULED: Final[LiteralString] = """
     SELECT pg_notify('procrastinate_queue_v1#' || due.queue_name, '{"type": "job_inserted", "job_id": 0}')
     FROM (SELECT DISTINCT j.queue_name FROM procrastinate_jobs j
@@ -108,11 +110,19 @@ class JobRunner:
             self._workers = [self._worker(queue, places) for queue, places in self._places.items()]
             workers = [tasks.start(worker.run(), name=f"jobs of {worker.worker_name}") for worker in self._workers]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
-            tasks.start(self._tell_of_scheduled(), name="scheduled jobs")
+            sides = [
+                tasks.start(self._tell_of_scheduled(), name="scheduled jobs"),
+                tasks.start(
+                    self._app.job_manager.listen_for_jobs(on_notification=self._pass_on, queues=list(self._places)),
+                    name="notifications of jobs",
+                ),
+            ]
             try:
                 await self._forget_dead_jobs()
-                while not (stop.is_set() or any(worker.done() for worker in workers)):
-                    await asyncio.wait({*workers, stopped}, timeout=HEARTBEAT_SECONDS, return_when="FIRST_COMPLETED")
+                while not (stop.is_set() or any(one.done() for one in (*workers, *sides))):
+                    await asyncio.wait(
+                        {*workers, *sides, stopped}, timeout=HEARTBEAT_SECONDS, return_when="FIRST_COMPLETED"
+                    )
                     if not stop.is_set():
                         await self._sweep.run()
             finally:
@@ -120,6 +130,12 @@ class JobRunner:
                     worker.stop()
                 await asyncio.wait(workers, timeout=_STOP_SECONDS + HEARTBEAT_SECONDS)
                 await tasks.close()
+
+    async def _pass_on(self, *, channel: str, notification: Notification) -> None:
+        """To the worker of the queue. Each would listen over a connection of its own, and wake ten times a second."""
+        for worker in self._workers:
+            if channel == _CHANNEL + str(worker.worker_name):
+                await worker._handle_notification(channel=channel, notification=notification)
 
     async def _tell_of_scheduled(self) -> None:
         """Wakes the workers of queues with scheduled jobs that are due: one question for all of them."""
@@ -134,6 +150,7 @@ class JobRunner:
             name=queue,
             concurrency=places,
             fetch_job_polling_interval=_POLL_SECONDS,
+            listen_notify=False,
             shutdown_graceful_timeout=_STOP_SECONDS,
             delete_jobs="successful",
             install_signal_handlers=False,
