@@ -88,8 +88,8 @@ class Instance:
 
     async def _start(self) -> None:
         settings = self._settings = self._with_ports(self._settings)
-        # The API is the last: most of what is loaded is its own.
-        await self._fork_server.load("worker", "proxy", "api")
+        # In the order in which they are forked: most of what is loaded is the API's own.
+        await self._fork_server.load("proxy", "api", "worker")
         with loading():  # at the same time
             from headgate.runtime.open_instance import open_instance  # noqa: PLC0415
 

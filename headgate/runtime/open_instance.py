@@ -91,8 +91,8 @@ async def open_instance(settings: Settings, supervisor: Supervisor, fork_server:
     kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
     if kept != servers.secrets:
         store_secrets(data, kept)
-    parts = [worker_part(settings, servers, fork_server)]
-    parts += [proxy_part(settings, servers, fork_server)] * settings.proxy_workers
-    parts += [api_part(settings, servers, fork_server)]
+    parts = [proxy_part(settings, servers, fork_server)] * settings.proxy_workers
+    # The worker last: what it does when it starts can wait until the others are there.
+    parts += [api_part(settings, servers, fork_server), worker_part(settings, servers, fork_server)]
     await together(*(supervisor.start(part) for part in parts))
     return OpenedInstance(settings, replace(servers, secrets=kept), authority, issuer)

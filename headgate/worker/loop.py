@@ -42,8 +42,9 @@ def next_pause(loop: Loop, pause: float, done: int | None) -> float:
     return min(max(pause * 2, loop.busy_seconds), loop.idle_seconds)
 
 
-async def keep_running(loop: Loop, stop: asyncio.Event) -> None:
+async def keep_running(loop: Loop, stop: asyncio.Event, *, begin_after_seconds: float = 0) -> None:
     """Run until ``stop`` is set; a round that is under way then is finished first."""
+    await _wait(begin_after_seconds, stop)
     pause = loop.busy_seconds
     while not stop.is_set():
         if loop.wake is not None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ _DAY = timedelta(days=1)
 
 
 @pytest.fixture
-async def looking(cluster) -> AsyncIterator[Database]:
+async def looking(cluster: Any) -> AsyncIterator[Database]:
     database = Database(
         Secret(cluster.dsn("headgate_worker")), max_connections=1, checked=False, autocommit=True, timeout_seconds=1
     )
@@ -32,7 +33,9 @@ async def test_every_question_can_be_asked_at_once(looking: Database) -> None:
     assert set(due) <= {*OFTEN, *SELDOM}
 
 
-async def test_a_call_wakes_the_applier_and_an_expired_hold_its_loop(looking: Database, organization, hold) -> None:
+async def test_a_call_wakes_the_applier_and_an_expired_hold_its_loop(
+    looking: Database, organization: Any, hold: Any
+) -> None:
     await hold(organization, expires_in=timedelta(milliseconds=1))
     loops = {name: Loop(name, _nothing, 1, 1, wake=asyncio.Event()) for name in ("apply", "expire")}
     stop = asyncio.Event()
