@@ -90,8 +90,8 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
 
         recorder = Recorder(settings.database_dsn, codes, observe=observe_batch)
         await recorder.open()
-        attest_entries = AttestEntries(database, recorder.lanes, codes)
-        stack.push_async_callback(attest_entries.attest)
+        attest_entries = AttestEntries(database, recorder.lanes, codes, recorder.written)
+        stack.push_async_callback(attest_entries.close)
         stack.push_async_callback(recorder.close)
         await quarantine_suspects(database, settings.data.evaluating)
         dry_run_marker = Marker(settings.data.evaluating, DRY_RUN_THREAD)

@@ -39,6 +39,7 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import Role
+from tests.entry_codes import CODES
 
 _SEALED_EACH: Final = 60_000
 _DAY: Final = timedelta(days=1)
@@ -167,7 +168,7 @@ async def export(client: httpx.AsyncClient) -> None:
 
 
 async def measure(made: RecordDatabase, folder: Path, options: argparse.Namespace) -> None:
-    worker = Database(Secret(made.dsn("headgate_worker")), timeout_seconds=60)
+    worker = Database(Secret(made.dsn("headgate_worker")), timeout_seconds=60, entry_codes=CODES)
     await worker.open()
     print(f"{datetime.now(UTC):%Y-%m-%d}, {len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}")
     with psycopg.connect(made.dsn("postgres"), autocommit=True) as connection:

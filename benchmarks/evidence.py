@@ -38,6 +38,7 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
 from headgate.reconciliation.reconcile import reconcile
 from headgate.vault.service import Vault
+from tests.entry_codes import CODES
 
 _TILES_AT_ONCE = 5_000
 
@@ -166,7 +167,7 @@ async def packs(
 
 
 async def measure(made: RecordDatabase, folder: Path, events: int, leaves: int, actions: int) -> None:
-    worker, api = Database(Secret(made.dsn("headgate_worker"))), Database(Secret(made.dsn("headgate_api")))
+    worker, api = (Database(Secret(made.dsn(f"headgate_{part}")), entry_codes=CODES) for part in ("worker", "api"))
     await worker.open()
     await api.open()
     keys = SigningKeySource(folder / "keys")

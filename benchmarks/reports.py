@@ -28,6 +28,7 @@ from headgate.reports.make_report import MakeReport
 from headgate.reports.model import DEFAULT_SECTIONS, Report, ReportFormat, ReportRequest, ReportStatus, ReportType
 from headgate.reports.service import request_report
 from headgate.reports.store import get_report
+from tests.entry_codes import CODES
 
 
 async def make(
@@ -47,7 +48,7 @@ async def make(
 
 
 async def measure(made: RecordDatabase, folder: Path, events: int) -> None:
-    worker, api = Database(Secret(made.dsn("headgate_worker"))), Database(Secret(made.dsn("headgate_api")))
+    worker, api = (Database(Secret(made.dsn(f"headgate_{part}")), entry_codes=CODES) for part in ("worker", "api"))
     await worker.open()
     await api.open()
     keys = SigningKeySource(folder / "keys")

@@ -214,12 +214,12 @@ async def _build(
         watch=unwatched if traces is None else traces.held,
     )
 
+    attest_entries = AttestEntries(database, recorder.lanes, codes, recorder.written)
+    stack.push_async_callback(attest_entries.close)
     stack.push_async_callback(point.instance.end)
     stack.push_async_callback(refusals.close)
     stack.push_async_callback(uses.close)
     stack.push_async_callback(shadow_calls.close)
-    attest_entries = AttestEntries(database, recorder.lanes, codes)
-    stack.push_async_callback(attest_entries.attest)
     stack.push_async_callback(recorder.close)
     stack.push_async_callback(point.close)
     await recorder.open()

@@ -21,8 +21,7 @@ from typing import Final, NamedTuple
 
 from headgate.actions.recorded_entry import (
     ATTESTATION,
-    ActionEntry,
-    OutcomeEntry,
+    Recorded,
     UnreadableEntryError,
     read_entry,
 )
@@ -64,7 +63,7 @@ class SignedEntry(NamedTuple):
     writer: bytes
     before: Written
     position: int
-    entry: ActionEntry | OutcomeEntry | None
+    entry: Recorded | None
     mark: bytes
     code: bytes
     raw: bytes

@@ -1,4 +1,5 @@
-"""The entries of the journal: a decided action, or how an execution ended, in the bytes that are appended.
+"""The entries of the journal: a decided action, how an execution ended, or which events of its own a process has
+written, in the bytes that are appended.
 
 In the journal each stands behind a prefix that says who wrote it and what that writer had written before
 (``entry_lane``). An entry is its kind, its length and its fields. A field is as PostgreSQL's binary array format writes
@@ -7,10 +8,11 @@ without decoding them. ``headgate.journal`` reads what this module writes.
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from headgate.audit.written_events import AttestedEvent
 from headgate.db.arrays import NULL, TEXTS, Column, Utf8, columns_of
 
 INDEXED_TEXT_BYTES_MAX: Final = 1_000
@@ -20,6 +22,7 @@ _HEAD: Final = struct.Struct(">cI")
 _LENGTH: Final = struct.Struct(">i")
 _ACTION: Final = b"A"
 _OUTCOME: Final = b"O"
+_EVENTS: Final = b"E"
 _ATTESTATION: Final = b"W"
 ATTESTATION: Final = _HEAD.pack(_ATTESTATION, 0)
 """Says nothing but its prefix: nothing is missing until here."""
@@ -109,6 +112,14 @@ class OutcomeEntry(NamedTuple):
     withheld: bytes
 
 
+class EventsEntry(NamedTuple):
+    """Events that the transactions of a process have written, each in a row of the journal of its own."""
+
+    events: tuple[AttestedEvent, ...]
+
+
+type Recorded = ActionEntry | OutcomeEntry | EventsEntry
+
 _ACTION_COLUMNS: Final = columns_of(ActionRow)[2:]
 _OUTCOME_COLUMNS: Final = columns_of(OutcomeRow)[1:]
 
@@ -125,6 +136,12 @@ def action_entry(row: ActionRow) -> bytes:
 def outcome_entry(row: OutcomeRow) -> bytes:
     """Raises ValueError for a text with a NUL or not in UTF-8."""
     return _entry(_OUTCOME, _OUTCOME_COLUMNS, row[1:])
+
+
+def events_entry(events: Sequence[AttestedEvent]) -> bytes:
+    """Of one event at least."""
+    body = b"".join(field for event in events for field in event)
+    return _HEAD.pack(_EVENTS, len(body)) + body
 
 
 def _entry(kind: bytes, columns: Sequence[Column], values: Sequence[object]) -> bytes:
@@ -151,13 +168,13 @@ class UnreadableEntryError(ValueError):
         self.rest = rest
 
 
-def read_entry(entries: bytes, at: int) -> tuple[ActionEntry | OutcomeEntry | None, int]:
+def read_entry(entries: bytes, at: int) -> tuple[Recorded | None, int]:
     """The entry that begins there (None: an attestation), and where it ends. Raises UnreadableEntryError."""
     try:
         kind, length = _HEAD.unpack_from(entries, at)
         end = at + _HEAD.size + length
         fields = _fields(entries, at + _HEAD.size, end)
-        return (None if kind == _ATTESTATION and not fields else _KINDS[kind](*fields)), end
+        return (None if kind == _ATTESTATION and not fields else _KINDS[kind](fields)), end
     except (struct.error, TypeError, KeyError) as error:
         raise UnreadableEntryError(entries[at:]) from error
 
@@ -174,4 +191,16 @@ def _fields(entries: bytes, at: int, end: int) -> list[bytes]:
     return fields
 
 
-_KINDS: Final[dict[bytes, type[ActionEntry | OutcomeEntry]]] = {_ACTION: ActionEntry, _OUTCOME: OutcomeEntry}
+def _events(fields: Sequence[bytes]) -> EventsEntry:
+    """Raises TypeError for another number of fields."""
+    each = len(AttestedEvent._fields)
+    if not fields:
+        raise TypeError
+    return EventsEntry(tuple(AttestedEvent(*fields[at : at + each]) for at in range(0, len(fields), each)))
+
+
+_KINDS: Final[dict[bytes, Callable[[Sequence[bytes]], Recorded]]] = {
+    _ACTION: lambda fields: ActionEntry(*fields),
+    _OUTCOME: lambda fields: OutcomeEntry(*fields),
+    _EVENTS: _events,
+}

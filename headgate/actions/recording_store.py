@@ -13,6 +13,8 @@ from psycopg import pq
 
 from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.arrays import Utf8, columns_of, encode_rows
 from headgate.db.database import Connection
 from headgate.db.prepared_call import PreparedCall, batch_call
@@ -94,7 +96,24 @@ async def record_action(connection: Connection, row: ActionRow) -> RecordingOutc
     """One action in the caller's transaction, together with what else must be true with it."""
     values = {**row._asdict(), "request": row.request.decode(), "decision": row.decision.decode()}
     answer = await (await connection.execute(_ONE, values)).fetchone()
-    return RecordingOutcome(str(answer["outcome"])) if answer is not None else RecordingOutcome.STALE
+    outcome = RecordingOutcome(str(answer["outcome"])) if answer is not None else RecordingOutcome.STALE
+    if outcome is RecordingOutcome.RECORDED:
+        note_events(connection, row.org_id, events_of_action(row)[:2])
+    return outcome
+
+
+def events_of_action(row: ActionRow) -> list[WrittenEvent]:
+    """What a transaction appends that writes the action's row itself: submitted, decided and, if it has, started."""
+    told = (
+        (EventType.ACTION_SUBMITTED, row.submitted),
+        (EventType.DECISION_MADE, row.decided),
+        (EventType.EXECUTION_STARTED, row.started),
+    )
+    return [
+        WrittenEvent(event_type.value, row.action_id, row.agent_id, row.created_at, payload)
+        for event_type, payload in told
+        if payload is not None
+    ]
 
 
 def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:

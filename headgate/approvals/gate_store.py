@@ -9,6 +9,8 @@ from typing import Final, NamedTuple
 
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attention import Attention
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.arrays import columns_of
 from headgate.db.database import Connection
 from headgate.db.prepared_call import PreparedCall, batch_call
@@ -105,6 +107,25 @@ def use_approvals_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
     return batch_call(dsn, "use_approvals", USE_COLUMNS, deadline_seconds=deadline_seconds)
 
 
+def events_of_hold(row: HoldRow) -> list[WrittenEvent]:
+    """What ``hold_action`` appends if it holds. Whether an earlier approval ended with it, only the server knows."""
+    told = (
+        (EventType.ACTION_SUBMITTED, row.submitted),
+        (EventType.DECISION_MADE, row.decided),
+        (EventType.APPROVAL_REQUESTED, row.requested),
+    )
+    return [
+        WrittenEvent(event_type.value, row.action_id, row.agent_id, row.created_at, payload)
+        for event_type, payload in told
+    ]
+
+
+def events_of_use(row: UseRow, action_id: str) -> list[WrittenEvent]:
+    """What ``use_approval`` appends if the approval is used."""
+    told = ((EventType.DECISION_MADE, row.redecided), (EventType.EXECUTION_STARTED, row.started))
+    return [WrittenEvent(event_type.value, action_id, row.agent_id, row.at, payload) for event_type, payload in told]
+
+
 def too_many_open(most_open: int | None) -> RateLimitedError:
     return RateLimitedError(
         f"{most_open} approvals of this agent are pending: retry when some of them are decided",
@@ -129,6 +150,8 @@ async def hold_action(
     answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *terms)))
     if answer is RecordingOutcome.FULL:
         raise too_many_open(most_open)
+    if answer is RecordingOutcome.RECORDED:
+        note_events(connection, row.org_id, events_of_hold(row))
     return answer
 
 
@@ -140,10 +163,14 @@ async def record_retry(
     at: datetime,
     payload: str,
     held_until: datetime | None,
+    *,
+    action_id: str,
 ) -> None:
     """Records a repeat of the same call, which waits until ``held_until``: one event, no new action."""
     values = [org_id, approval_id, agent_id, at, payload, held_until]
     await connection.execute("SELECT record_retry(%s, %s, %s, %s, %s, %s)", values)
+    retried = WrittenEvent(EventType.ACTION_RETRIED.value, action_id, agent_id, at, payload)
+    note_events(connection, org_id, [retried])
 
 
 async def held_decision(connection: Connection, org_id: str, approval_id: str, agent_id: str) -> str:

@@ -9,8 +9,9 @@ from psycopg import sql
 
 from headgate.audit.event_rows import sealed_event
 from headgate.audit.find import SEARCHED_EVENTS, Finder, finder
-from headgate.audit.model import Event, EventFilter, EventPage, SealedEvent
+from headgate.audit.model import Event, EventFilter, EventPage, EventType, SealedEvent
 from headgate.audit.stored_events import SELECT, read_events
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.bounded_count import Shown
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -28,17 +29,13 @@ async def append(connection: Connection, org_id: str, events: Sequence[Event]) -
     """Append events to the journal, in this order: durable with the transaction, sealed a moment later."""
     if not events:
         return
-    await connection.execute(
-        _APPEND,
-        [
-            org_id,
-            [event.event_type.value for event in events],
-            [event.action_id for event in events],
-            [event.agent_id for event in events],
-            [event.created_at for event in events],
-            [event.payload() for event in events],
-        ],
-    )
+    written = [
+        WrittenEvent(event.event_type.value, event.action_id, event.agent_id, event.created_at, event.payload())
+        for event in events
+    ]
+    event_types, action_ids, agent_ids, instants, payloads = map(list, zip(*written, strict=True))
+    await connection.execute(_APPEND, [org_id, event_types, action_ids, agent_ids, instants, payloads])
+    note_events(connection, org_id, written)
 
 
 async def record_refusals(
@@ -46,10 +43,16 @@ async def record_refusals(
 ) -> None:
     """``request.refused`` for each (organization, agent, payload), over all organizations."""
     org_ids, agent_ids, payloads = zip(*refusals, strict=True)
-    await connection.execute(
-        "SELECT record_refusals(%s::text[], %s::text[], %s::timestamptz[], %s::text[])",
+    cursor = await connection.execute(
+        "SELECT record_refusals(%s::text[], %s::text[], %s::timestamptz[], %s::text[]) AS written",
         [list(org_ids), list(agent_ids), [created_at] * len(refusals), list(payloads)],
     )
+    row = await cursor.fetchone()
+    if row is None or row["written"] != len(refusals):
+        return  # one agent is unknown: which one, the answer does not tell
+    for org_id, agent_id, payload in refusals:
+        refused = WrittenEvent(EventType.REQUEST_REFUSED.value, None, agent_id, created_at, payload)
+        note_events(connection, org_id, [refused])
 
 
 @dataclass(frozen=True, slots=True)

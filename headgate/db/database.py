@@ -6,7 +6,7 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Final, LiteralString
@@ -41,6 +41,23 @@ class _TimedConnection(psycopg.AsyncConnection[DictRow]):
 
     answer_seconds: float | None = None
     waits_in_thread: bool = False
+    notes: list[object]
+    """Of the transaction that runs: what ``note_for_commit`` was given and no rollback has taken back."""
+
+    @asynccontextmanager
+    async def transaction(
+        self, savepoint_name: str | None = None, force_rollback: bool = False
+    ) -> AsyncIterator[psycopg.AsyncTransaction]:
+        """As psycopg's, and the notes of what is rolled back are dropped: of a savepoint, too."""
+        before, is_kept, is_done = len(self.notes), False, False
+        try:
+            async with super().transaction(savepoint_name, force_rollback) as transaction:
+                yield transaction
+                is_done = True  # psycopg.Rollback leaves the block, and no exception
+            is_kept = is_done and not force_rollback
+        finally:
+            if not is_kept:
+                del self.notes[before:]
 
     async def wait[RV](self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         if timeout is not None:
@@ -64,6 +81,12 @@ def awaited_in_thread(connection: Connection) -> Iterator[None]:
         yield
     finally:
         connection.waits_in_thread = False
+
+
+def note_for_commit(connection: Connection, note: object) -> None:
+    """Keeps a note for the listeners of ``Database.commit_listeners``, who get it if the transaction commits."""
+    if isinstance(connection, _TimedConnection):  # a bare connection of the database's owner has no listeners
+        connection.notes.append(note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +131,9 @@ class Database:
         self.entry_codes = entry_codes
         # Caches of this process: each is called with an organization whose generation a change has raised.
         self.generation_listeners: list[Callable[[str], None]] = []
+        # Each is called with the notes of a transaction once it is committed, and raises nothing. A transaction whose
+        # commit has no answer has none: what became of it is unknown.
+        self.commit_listeners: list[Callable[[Sequence[object]], None]] = []
         self._pool: AsyncConnectionPool[_TimedConnection] = AsyncConnectionPool(
             dsn.reveal(),
             connection_class=_TimedConnection,
@@ -134,6 +160,7 @@ class Database:
 
     async def _configure(self, connection: _TimedConnection) -> None:
         connection.answer_seconds = 2 * self._timeout_seconds
+        connection.notes = []
 
     async def _check(self, connection: _TimedConnection) -> None:
         """Soon enough for a caller to get another one in its time."""
@@ -182,8 +209,13 @@ class Database:
     async def _connection(self, party: str) -> AsyncIterator[Connection]:
         place = nullcontext() if self._shares is None else self._shares.place(party)
         with _failures():
-            async with place, self._pool.connection() as connection, connection.transaction():
-                yield connection
+            async with place, self._pool.connection() as connection:
+                connection.notes = []
+                async with connection.transaction():
+                    yield connection
+                if connection.notes:
+                    for listener in self.commit_listeners:
+                        listener(connection.notes)
 
 
 @contextmanager

@@ -64,8 +64,9 @@ class ControlExecutions:
             _require_ours(found)
             data: JsonObject = {"execution_id": execution_id, "reset_attempts": reset_attempts}
             outcome = await store.retry(
-                connection, org_id, execution_id, self.clock(), payload_text(actor, data), reset=reset_attempts
-            )
+                connection, org_id, execution_id, self.clock(), payload_text(actor, data), reset=reset_attempts,
+                action_id=found.action_id, agent_id=found.agent_id,
+            )  # fmt: skip
             if outcome == "forgotten":
                 raise _wrong_state(
                     found,

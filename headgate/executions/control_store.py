@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Connection
 
 
@@ -22,14 +24,26 @@ async def process(connection: Connection, org_id: str, execution_id: str | None,
 
 
 async def retry(
-    connection: Connection, org_id: str, execution_id: str, at: datetime, payload: str, *, reset: bool
+    connection: Connection,
+    org_id: str,
+    execution_id: str,
+    at: datetime,
+    payload: str,
+    *,
+    reset: bool,
+    action_id: str,
+    agent_id: str,
 ) -> str:
-    """queued, gone or forgotten."""
+    """queued, gone or forgotten. The last two are the execution's."""
     cursor = await connection.execute(
         "SELECT retry_execution(%s, %s, %s, %s, %s) AS outcome", [org_id, execution_id, at, reset, payload]
     )
     row = await cursor.fetchone()
-    return "gone" if row is None else str(row["outcome"])
+    outcome = "gone" if row is None else str(row["outcome"])
+    if outcome == "queued":
+        retried = WrittenEvent(EventType.EXECUTION_RETRIED.value, action_id, agent_id, at, payload)
+        note_events(connection, org_id, [retried])
+    return outcome
 
 
 async def take_action(
@@ -51,7 +65,12 @@ async def take_action(
         [org_id, generation, action_id, agent_id, digest, execution_id, at, redecided, started],
     )
     row = await cursor.fetchone()
-    return "unusable" if row is None else str(row["outcome"])
+    outcome = "unusable" if row is None else str(row["outcome"])
+    if outcome == "taken":
+        told = ((EventType.DECISION_MADE, redecided), (EventType.EXECUTION_STARTED, started))
+        events = [WrittenEvent(event_type.value, action_id, agent_id, at, said) for event_type, said in told]
+        note_events(connection, org_id, events)
+    return outcome
 
 
 async def report_outcome(
@@ -74,7 +93,11 @@ async def report_outcome(
         [org_id, action_id, agent_id, execution_id, at, succeeded, error, result, started, payload],
     )
     row = await cursor.fetchone()
-    return "wrong" if row is None else str(row["outcome"])
+    outcome = "wrong" if row is None else str(row["outcome"])
+    if outcome == "reported":
+        ended = EventType.EXECUTION_COMPLETED if succeeded else EventType.EXECUTION_FAILED
+        note_events(connection, org_id, [WrittenEvent(ended.value, action_id, agent_id, at, payload)])
+    return outcome
 
 
 async def cancel(
@@ -95,4 +118,8 @@ async def cancel(
         [org_id, action_id, agent_id, at, error, payload, failed, give_back],
     )
     row = await cursor.fetchone()
-    return row is not None and row["outcome"] == "cancelled"
+    if row is None or row["outcome"] != "cancelled":
+        return False
+    cancelled = WrittenEvent(EventType.ACTION_CANCELLED.value, action_id, agent_id, at, payload)
+    note_events(connection, org_id, [cancelled])
+    return True

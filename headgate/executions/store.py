@@ -1,10 +1,12 @@
 """All SQL of the executor: functions of ``schema/functions/executions``, and what it reads before it claims."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from headgate.actions.execution_store import Orphan
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Connection
 from headgate.executions.limits import limits_from
 from headgate.executions.model import AttemptOf, Claim, ClaimOutcome, ExecutionLimits, Settlement
@@ -110,8 +112,11 @@ async def claim(
     redecided: str,
     started: str,
     limits: ExecutionLimits,
+    action_id: str,
+    agent_id: str,
 ) -> Claim:
-    """One attempt, durable when the transaction commits, which is before the first byte is sent."""
+    """One attempt, durable when the transaction commits, which is before the first byte is sent. The last two are
+    the execution's."""
     cursor = await connection.execute(
         "SELECT * FROM claim_execution(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
@@ -123,6 +128,9 @@ async def claim(
     row = await cursor.fetchone()
     if row is None:
         return Claim(ClaimOutcome.GONE, 0.0, 0, at)
+    if row["outcome"] == ClaimOutcome.CLAIMED:
+        told = [(EventType.DECISION_MADE, redecided), (EventType.EXECUTION_STARTED, started)]
+        note_events(connection, org_id, _events(action_id, agent_id, at, told))
     return Claim(ClaimOutcome(row["outcome"]), row["wait_seconds"], row["attempt"], at)
 
 
@@ -145,7 +153,8 @@ async def settle(
     False: somebody else ended it first."""
     again = settlement.again_seconds
     cursor = await connection.execute(
-        "SELECT settle_execution(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) AS settled",
+        "SELECT of_action, of_agent"
+        " FROM settle_execution(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
         [
             org_id,
             execution_id,
@@ -167,7 +176,13 @@ async def settle(
         ],
     )
     row = await cursor.fetchone()
-    return row is not None and bool(row["settled"])
+    if row is None:
+        return False
+    ended = EventType.EXECUTION_COMPLETED if settlement.succeeded else EventType.EXECUTION_FAILED
+    told = [] if withheld is None else [(EventType.RESPONSE_WITHHELD, withheld)]
+    told.append((ended if again is None else EventType.EXECUTION_RESCHEDULED, payload))
+    note_events(connection, org_id, _events(row["of_action"], row["of_agent"], at, told))
+    return True
 
 
 async def unsent_exemption(connection: Connection, org_id: str, execution_id: str, *, tried: bool) -> str | None:
@@ -235,6 +250,10 @@ async def settle_unsent(
         "SELECT settle_execution(%s, %s, 'queued', %s, false, %s, NULL, %s, NULL, NULL, 1, 1)",
         [org_id, execution_id, at, error, payload],
     )
+
+
+def _events(action_id: str, agent_id: str, at: datetime, told: Iterable[tuple[EventType, str]]) -> list[WrittenEvent]:
+    return [WrittenEvent(event_type.value, action_id, agent_id, at, payload) for event_type, payload in told]
 
 
 async def delete_calls(connection: Connection, org_id: str) -> None:

@@ -99,6 +99,8 @@ class AttemptClaims:
             redecided=payload_text(SYSTEM, redecided),
             started=payload_text(SYSTEM, started),
             limits=queued.limits.within(self._concurrency_max),
+            action_id=queued.action_id,
+            agent_id=queued.agent_id,
         )
         return Claimed(claimed, carried if claimed.outcome is ClaimOutcome.CLAIMED else None)
 

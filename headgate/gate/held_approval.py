@@ -110,7 +110,7 @@ class HeldApprovals:
                 now = self._clock()
                 payload = retried_payload(identity, newest.approval_id)
                 ids = identity.org_id, newest.approval_id, newest.agent_id
-                await record_retry(connection, *ids, now, payload, held.until(now))
+                await record_retry(connection, *ids, now, payload, held.until(now), action_id=newest.action_id)
                 held.pending = _pending(newest)
             return _pending(newest)
 
@@ -192,7 +192,7 @@ class HeldApprovals:
             started=started_payload(identity, execution_id, self._instance.instance_id, pending.approval_id),
         )
         with self._ends.claiming(admitted, self._clock):
-            outcome = await self._recorder.submit_use(row)
+            outcome = await self._recorder.submit_use(row, action_id=pending.action_id)
         if outcome is RecordingOutcome.RECORDED:
             return admitted
         self._instance.ended(execution_id)

@@ -1,8 +1,10 @@
 """Records actions before they are forwarded, and outcomes afterwards, in batches."""
 
 import asyncio
-from functools import partial
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from psycopg import pq
 
 from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow
@@ -20,10 +22,13 @@ from headgate.approvals.gate_store import (
     HoldRow,
     HoldTerms,
     UseRow,
+    events_of_hold,
+    events_of_use,
     hold_actions_call,
     use_approvals_call,
 )
-from headgate.db.arrays import encode_rows
+from headgate.audit.written_events import WrittenEvent, WrittenEvents
+from headgate.db.arrays import Column, encode_rows
 from headgate.db.group_commit import BatchObserver, GroupCommit
 from headgate.db.prepared_call import PreparedCall
 from headgate.kernel.entry_codes import EntryCodes
@@ -50,6 +55,8 @@ class Recorder:
     def __init__(self, dsn: Secret, codes: EntryCodes, *, observe: BatchObserver | None = None) -> None:
         self.lanes = (EntryLane(codes), EntryLane(codes), EntryLane(codes))
         """One for each of: actions, large actions, outcomes."""
+        self.written = WrittenEvents()
+        """What is written without a lane."""
         actions, large = ActionBatches(self.lanes[0]), ActionBatches(self.lanes[1])
         outcomes = OutcomeBatches(self.lanes[2])
         self._record_call = record_actions_call(dsn, deadline_seconds=_RECORD_DEADLINE_SECONDS)
@@ -109,6 +116,36 @@ class Recorder:
         return self._outcomes.submit(row)
 
 
+class EventfulRow(NamedTuple):
+    """The parameters of one row, and the events that its statement appends if the answer is RECORDED."""
+
+    parameters: tuple[object, ...]
+    org_id: str
+    events: Sequence[WrittenEvent]
+
+
+class EventfulBatches:
+    """Batches for ``hold_actions`` and ``use_approvals``, whose events have no lane."""
+
+    def __init__(self, columns: Sequence[Column], written: WrittenEvents) -> None:
+        self._columns = columns
+        self._written = written
+        self._sent: Sequence[EventfulRow] = ()
+
+    def encode(self, rows: Sequence[EventfulRow]) -> list[bytes]:
+        """The function's parameters."""
+        self._sent = rows
+        return encode_rows(self._columns, [row.parameters for row in rows])
+
+    def decode(self, result: pq.abc.PGresult, _: int) -> list[RecordingOutcome]:
+        """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
+        outcomes = decode_outcomes(result)
+        for row, outcome in zip(self._sent, outcomes, strict=True):
+            if outcome is RecordingOutcome.RECORDED:
+                self._written.add(row.org_id, row.events)
+        return outcomes
+
+
 class GateRecorder(Recorder):
     """Of a process that holds calls, too."""
 
@@ -116,17 +153,12 @@ class GateRecorder(Recorder):
         super().__init__(dsn, codes, observe=observe)
         self._hold_call = hold_actions_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
         self._use_call = use_approvals_call(dsn, deadline_seconds=_HOLD_DEADLINE_SECONDS)
-        self._holds: GroupCommit[tuple[object, ...], RecordingOutcome] = GroupCommit(
-            self._hold_call,
-            encode=partial(encode_rows, HOLD_COLUMNS),
-            decode=lambda result, _: decode_outcomes(result),
-            max_rows=_HELD_ROWS_MAX,
+        holds, uses = EventfulBatches(HOLD_COLUMNS, self.written), EventfulBatches(USE_COLUMNS, self.written)
+        self._holds: GroupCommit[EventfulRow, RecordingOutcome] = GroupCommit(
+            self._hold_call, encode=holds.encode, decode=holds.decode, max_rows=_HELD_ROWS_MAX
         )
-        self._uses: GroupCommit[UseRow, RecordingOutcome] = GroupCommit(
-            self._use_call,
-            encode=partial(encode_rows, USE_COLUMNS),
-            decode=lambda result, _: decode_outcomes(result),
-            max_rows=_HELD_ROWS_MAX,
+        self._uses: GroupCommit[EventfulRow, RecordingOutcome] = GroupCommit(
+            self._use_call, encode=uses.encode, decode=uses.decode, max_rows=_HELD_ROWS_MAX
         )
 
     @property
@@ -141,8 +173,8 @@ class GateRecorder(Recorder):
 
     def submit_hold(self, row: HoldRow, terms: HoldTerms) -> asyncio.Future[RecordingOutcome]:
         """The action with its approval; as ``submit_action``."""
-        return self._holds.submit((*row, *terms))
+        return self._holds.submit(EventfulRow((*row, *terms), row.org_id, events_of_hold(row)))
 
-    def submit_use(self, row: UseRow) -> asyncio.Future[RecordingOutcome]:
-        """The one use of an approval; as ``submit_action``."""
-        return self._uses.submit(row)
+    def submit_use(self, row: UseRow, *, action_id: str) -> asyncio.Future[RecordingOutcome]:
+        """The one use of an approval, by its action; as ``submit_action``."""
+        return self._uses.submit(EventfulRow(row, row.org_id, events_of_use(row, action_id)))

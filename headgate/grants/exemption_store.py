@@ -5,7 +5,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from headgate.actions.recorded_entry import ActionRow
-from headgate.actions.recording_store import RecordingOutcome
+from headgate.actions.recording_store import RecordingOutcome, events_of_action
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Connection
 
 
@@ -27,4 +29,11 @@ async def use_exemption(connection: Connection, exemption: Exemption, row: Actio
     parameters = ", ".join(["%s"] * len(given))
     cursor = await connection.execute(f"SELECT use_exemption({parameters}) AS outcome", given)
     answer = await cursor.fetchone()
-    return RecordingOutcome.of("" if answer is None else answer["outcome"])
+    outcome = RecordingOutcome.of("" if answer is None else answer["outcome"])
+    if outcome is RecordingOutcome.RECORDED:
+        used = EventType.GRANT_USED if exemption.exemption_id.startswith("grt_") else EventType.BREAK_GLASS_USED
+        claim = WrittenEvent(
+            used.value, row.action_id, row.agent_id, row.created_at, ""
+        )  # the server makes its payload
+        note_events(connection, row.org_id, [*events_of_action(row), claim])
+    return outcome

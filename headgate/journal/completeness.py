@@ -3,10 +3,13 @@
 ``headgate.actions.entry_lane`` has the rules that writers follow.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
 from headgate.actions.entry_lane import SignedEntry, Written
+from headgate.actions.recorded_entry import EventsEntry
+from headgate.audit.written_events import AttestedEvent
 
 _NOWHERE: Final = (-1, -1)
 
@@ -22,6 +25,20 @@ class Missed:
     writer: bytes
     written: int
     applied: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissedEvents:
+    """Events that a process has attested, and that no row of the journal held. ``written``: how many it attests in the
+    same entry."""
+
+    writer: bytes
+    written: int
+    events: tuple[AttestedEvent, ...]
+
+    @property
+    def applied(self) -> int:
+        return self.written - len(self.events)
 
 
 @dataclass(slots=True)
@@ -50,6 +67,17 @@ def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | Non
         one.applied = one.applied.and_one(signed.code)
     one.place = max(one.place, place)
     return missed
+
+
+def missed_of(
+    counts: dict[bytes, WriterCount], signed: SignedEntry, entry: EventsEntry, applied: Collection[bytes]
+) -> MissedEvents | None:
+    """Of an entry that was counted. ``applied``: digests of events that were applied, as elements."""
+    missing = tuple(event for event in entry.events if event.digest not in applied)
+    if not missing:
+        return None
+    counts[signed.writer].missing += len(missing)
+    return MissedEvents(signed.writer, len(entry.events), missing)
 
 
 def _is_complete(one: WriterCount, before: Written) -> bool:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 from headgate.actions.model import ActionStatus, ExecutionStatus
 from headgate.actions.recorded_entry import ActionEntry, OutcomeEntry
 from headgate.audit.model import SYSTEM, EventType, payload_text
-from headgate.db.arrays import INSTANTS, NULL, element, text_of
-from headgate.journal.completeness import Missed
+from headgate.audit.written_events import AttestedEvent
+from headgate.db.arrays import INSTANTS, NULL, element, instant_of, text_of
+from headgate.journal.completeness import Missed, MissedEvents
 from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.clock import rfc3339
 
 
 class EventEntry(NamedTuple):
@@ -27,10 +29,20 @@ class EventEntry(NamedTuple):
     payload: bytes
 
 
-def missed_event(missed: Missed, now: datetime) -> EventEntry:
+def missed_event(missed: Missed | MissedEvents, now: datetime) -> EventEntry:
     """The record says of itself that it is not complete."""
     data: JsonObject = {"writer": missed.writer.hex(), "written": missed.written, "applied": missed.applied}
+    if isinstance(missed, MissedEvents):
+        data["events"] = [_told(event) for event in missed.events[:_TOLD_EVENTS_MAX]]
     return EventEntry(_MISSED, NULL, NULL, INSTANTS.element(now), element(payload_text(SYSTEM, data)))
+
+
+def _told(event: AttestedEvent) -> JsonObject:
+    return {
+        "action_id": None if event.action_id == NULL else text_of(event.action_id),
+        "created_at": rfc3339(instant_of(event.created_at)),
+        "event_type": text_of(event.event_type),
+    }
 
 
 type Entry = EventEntry | ActionEntry | OutcomeEntry
@@ -95,6 +107,7 @@ _SUBMITTED, _DECIDED, _STARTED, _COMPLETED, _FAILED, _WITHHELD, _CANARY, _MISSED
 _ACTION_ENDED = {True: element(ActionStatus.COMPLETED.value), False: element(ActionStatus.FAILED.value)}
 _EXECUTION_ENDED = {True: element(ExecutionStatus.SUCCEEDED.value), False: element(ExecutionStatus.FAILED.value)}
 _RUNNING = element(ExecutionStatus.RUNNING.value)
+_TOLD_EVENTS_MAX = 20
 _TRUE = element(True)
 _HAS_CANARIES = b'"data":{"canaries":[{'
 """Of a decision's payload. No text within it holds this: its quotation marks are escaped."""

@@ -1,12 +1,16 @@
-"""Who wrote the entries of a round, and whether all of their entries are here."""
+"""Who wrote the entries of a round, and whether all of their entries and events are here."""
 
 from collections.abc import Collection
 
 import structlog
 
 from headgate.actions.entry_lane import SignedEntry
+from headgate.actions.recorded_entry import EventsEntry
+from headgate.audit.written_events import digest_of
+from headgate.db.arrays import element
 from headgate.db.database import Connection
-from headgate.journal.completeness import Missed, WriterCount, count
+from headgate.journal.applied_events import find_applied, keep_applied
+from headgate.journal.completeness import Missed, MissedEvents, WriterCount, count, missed_of
 from headgate.journal.round import Entry, EventEntry, missed_event
 from headgate.journal.store import read_counts, write_counts
 from headgate.kernel.clock import system_clock
@@ -32,24 +36,39 @@ class UnauthenticEntryError(ValueError):
 class Writers:
     """Of one round of one organization."""
 
-    def __init__(self, org_id: str, codes: EntryCodes, checker: Checker, counts: dict[bytes, WriterCount]) -> None:
+    def __init__(
+        self,
+        org_id: str,
+        codes: EntryCodes,
+        checker: Checker,
+        counts: dict[bytes, WriterCount],
+        new_events: Collection[bytes],
+        earlier_events: Collection[bytes],
+    ) -> None:
+        """``new_events``: digests of the events in this round. ``earlier_events``: of those that were applied before,
+        as far as entries of this round ask for them."""
         self._org_id = org_id
         self._codes = codes
         self._checker = checker
         self._counts = counts
-        self._missed: list[Missed] = []
+        self._new_events = new_events
+        self._applied_events = {*new_events, *earlier_events}
+        self._missed: list[Missed | MissedEvents] = []
 
     def entries_of(self, found: SignedEntry) -> list[Entry]:
         """Counts the entry. Returns what is to be applied: before it, an event for those that are missing. Raises
         UnauthenticEntryError and ReplayedEntryError."""
         if not found.is_authentic(self._checker, self._org_id):
             raise UnauthenticEntryError
-        missed = count(self._counts, found)
-        entries: list[Entry] = [] if found.entry is None else [found.entry]
-        if missed is None:
-            return entries
-        self._missed.append(missed)
-        return [missed_event(missed, system_clock()), *entries]
+        missed: list[Missed | MissedEvents | None] = [count(self._counts, found)]
+        entries: list[Entry] = []
+        if isinstance(found.entry, EventsEntry):
+            missed.append(missed_of(self._counts, found, found.entry, self._applied_events))
+        elif found.entry is not None:
+            entries.append(found.entry)
+        known = [one for one in missed if one is not None]
+        self._missed += known
+        return [*(missed_event(one, system_clock()) for one in known), *entries]
 
     async def store(self, connection: Connection) -> None:
         """Keeps the counts, in the transaction that applies the entries."""
@@ -61,18 +80,22 @@ class Writers:
                 written=one.written,
                 applied=one.applied,
             )
-        await write_counts(connection, self._org_id, self._counts, self._codes.signer())
+        signer = self._codes.signer()
+        await write_counts(connection, self._org_id, self._counts, signer)
+        await keep_applied(connection, self._org_id, self._new_events, signer)
 
 
 async def open_writers(
     connection: Connection, org_id: str, found: Collection[Found], codes: EntryCodes | None
 ) -> Writers | None:
-    """None: the round has single events only, which no lane wrote. Raises UnavailableError: the master keys cannot be
-    read."""
-    writers = {one.writer for one in found if isinstance(one, SignedEntry)}
-    if not writers:
+    """None: the round is empty. Raises UnavailableError: the master keys cannot be read."""
+    if not found:
         return None
     if codes is None:
         raise UnavailableError("the journal's entries cannot be checked without the master keys")
     checker = codes.checker()
-    return Writers(org_id, codes, checker, await read_counts(connection, org_id, writers, checker))
+    signed = [one for one in found if isinstance(one, SignedEntry)]
+    new = {element(digest_of(*one)) for one in found if isinstance(one, EventEntry)}
+    asked = {event.digest for one in signed if isinstance(one.entry, EventsEntry) for event in one.entry.events}
+    counts = await read_counts(connection, org_id, {one.writer for one in signed}, checker)
+    return Writers(org_id, codes, checker, counts, new, await find_applied(connection, org_id, asked - new, checker))

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Connection
 
 
@@ -45,8 +47,8 @@ class ShadowTally:
 
 async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], events: Sequence[ShadowEvent]) -> None:
     """Writes across organizations, for the evaluating process."""
-    await connection.execute(
-        "SELECT record_shadow(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+    cursor = await connection.execute(
+        "SELECT record_shadow(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s) AS written",
         [
             [one.org_id for one in counts],
             [one.policy_id for one in counts],
@@ -63,6 +65,12 @@ async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], e
             [one.payload for one in events],
         ],
     )
+    row = await cursor.fetchone()
+    if row is None or row["written"] != len(events):
+        return  # one agent is unknown: which one, the answer does not tell
+    for one in events:
+        shadowed = WrittenEvent(EventType.DECISION_SHADOWED.value, one.action_id, one.agent_id, one.at, one.payload)
+        note_events(connection, one.org_id, [shadowed])
 
 
 async def shadow_tally(connection: Connection, org_id: str, policy_id: str, version: int) -> ShadowTally:

@@ -157,14 +157,21 @@ async def missed_entries(
     """What the applier missed: entries that a process wrote to the journal, and that never were applied."""
     values = {"org": org_id, "start": start, "end": end, "most": most}
     rows = await (await connection.execute(_MISSED, values)).fetchall()
-    return [_missed(row["event_id"], row["payload"]) for row in rows]
+    return [one for row in rows for one in _missed(row["event_id"], row["payload"])]
 
 
-def _missed(event_id: str, payload: str | None) -> Difference:
+def _missed(event_id: str, payload: str | None) -> list[Difference]:
     data, _ = _payload(payload)
     if data is None or not {"written", "applied"} <= data.keys():  # erased or changed: no retention rule reaches it
-        return Difference("journal", event_id, "entries", "all that were written", "fewer")
-    return Difference("journal", event_id, "entries", str(data["written"]), str(data["applied"]))
+        return [Difference("journal", event_id, "entries", "all that were written", "fewer")]
+    events = data.get("events")
+    if not isinstance(events, list) or not events:
+        return [Difference("journal", event_id, "entries", str(data["written"]), str(data["applied"]))]
+    return [
+        Difference("audit_events", str(one.get("action_id") or event_id), str(one.get("event_type")), "an event", None)
+        for one in events
+        if isinstance(one, dict)
+    ]
 
 
 async def count_actions(connection: Connection) -> int:

@@ -13,6 +13,7 @@ import structlog
 from headgate.actions.instance import HEARTBEAT_SECONDS, Instance
 from headgate.db.database import Database
 from headgate.db.valkey import open_valkey
+from headgate.gate.attest_entries import AttestEntries
 from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.tasks import TaskSet
@@ -58,7 +59,9 @@ async def run(settings: WorkerSettings) -> None:
 async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clock = system_clock) -> None:
     """Work until ``stop`` is set."""
     vault = vault_of(settings)
-    database = Database(settings.database_dsn, entry_codes=EntryCodes(vault.master_keys))
+    codes = EntryCodes(vault.master_keys)
+    database = Database(settings.database_dsn, entry_codes=codes)
+    attest_entries = AttestEntries(database, (), codes)
     valkey = open_valkey(settings.valkey_url)
     looking = Database(settings.database_dsn, max_connections=1, checked=False, autocommit=True)
     await database.open()
@@ -77,6 +80,10 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         await instance.beat()
         return 0
 
+    async def attest() -> int:
+        await attest_entries.attest()
+        return 0
+
     try:
         executor = await open_executor(settings, instance, clock, opened, valkey)
         keys = None if settings.evidence is None else settings.evidence.keys
@@ -93,6 +100,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
             *evidence_loops(settings, database, clock, opened),
             *connection_loops(settings, database, clock, opened),
             *telling.loops(),
+            Loop("attest", attest, busy_seconds=1.0, idle_seconds=1.0),
         ]
         tasks.start(_watch(settings, looking, clock).keep_looking(loops, stop), name="watch")
         for place, one in enumerate(loops):
@@ -112,6 +120,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
         await opened.aclose()
         await telling.close()
         await instance.end()
+        await attest_entries.close()
         if valkey is not None:
             await valkey.aclose()
         await looking.close()

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 from headgate.db.database import Database
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster
 
 
@@ -36,7 +37,7 @@ class DatabaseMachine(RuleBasedStateMachine):
 
 def run_machine(machine: type[DatabaseMachine], cluster: Cluster) -> None:
     loop = asyncio.new_event_loop()
-    api, worker = (Database(Secret(cluster.dsn(f"headgate_{part}"))) for part in ("api", "worker"))
+    api, worker = (Database(Secret(cluster.dsn(f"headgate_{part}")), entry_codes=CODES) for part in ("api", "worker"))
     for database in (api, worker):
         loop.run_until_complete(database.open())
     machine.loop, machine.api, machine.worker = loop, api, worker

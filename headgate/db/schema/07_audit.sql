@@ -62,6 +62,19 @@ CALL isolate_organizations('journal_writers');
 GRANT SELECT ON journal_writers TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, UPDATE, DELETE ON journal_writers TO headgate_definer;
 
+-- Which single events of the journal were applied within the last days. A code is of the organization and the event's digest, under a
+-- key that the database does not have. The process that wrote an event attests its digest within a second
+-- (headgate.audit.written_events): one that is not here was deleted or changed before it was applied.
+CREATE TABLE journal_applied (
+    org_id     text COLLATE "C" NOT NULL,
+    code       bytea NOT NULL CHECK (octet_length(code) = 16),
+    applied_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (org_id, code)
+);
+CALL isolate_organizations('journal_applied');
+GRANT SELECT ON journal_applied TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT, DELETE ON journal_applied TO headgate_definer;
+
 CREATE TABLE audit_chain (
     org_id    text COLLATE "C" NOT NULL,
     seq       bigint NOT NULL,

@@ -25,6 +25,7 @@ from headgate.journal.apply import apply_due
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime.account import child_setup
+from tests.entry_codes import CODES
 from tests.integration.audit.verify_range import verify_range
 
 _FULL_BYTES = 24 << 20
@@ -71,7 +72,7 @@ def _running(made: RecordDatabase, most_bytes: int, *, end: signal.Signals = sig
 
 @asynccontextmanager
 async def _databases(made: RecordDatabase) -> AsyncIterator[tuple[Database, Database]]:
-    api, worker = Database(Secret(made.dsn("headgate_api"))), Database(Secret(made.dsn("headgate_worker")))
+    api, worker = (Database(Secret(made.dsn(f"headgate_{part}")), entry_codes=CODES) for part in ("api", "worker"))
     await api.open()
     await worker.open()
     try:

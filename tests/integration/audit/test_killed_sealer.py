@@ -13,6 +13,7 @@ from headgate.journal.apply import apply_before_reading, apply_due, require_appl
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.audit.verify_range import verify_range
 
 MOMENTS = {
@@ -33,7 +34,7 @@ MOMENTS = {
 @pytest.mark.parametrize("moment", MOMENTS)
 async def test_a_sealer_that_is_killed_leaves_what_was_there(database_urls, moment: str) -> None:
     org_id, now = new_id(IdPrefix.ORGANIZATION), datetime.now(UTC)
-    database = Database(Secret(database_urls.api))
+    database = Database(Secret(database_urls.api), entry_codes=CODES)
     await database.open()
 
     async def append(first: int) -> None:

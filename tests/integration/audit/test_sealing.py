@@ -16,6 +16,7 @@ from headgate.db.database import Database
 from headgate.journal.apply import apply_before_reading, apply_due, apply_if_free
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 from tests.integration.audit.verify_range import verify_range
 
 type Superuser = psycopg.Connection[tuple[object, ...]]
@@ -83,9 +84,10 @@ import asyncio, sys
 from headgate.db.database import Database
 from headgate.journal.apply import require_applied
 from headgate.kernel.secrets import Secret
+from tests.entry_codes import CODES
 
 async def apply():
-    database = Database(Secret(sys.argv[1]))
+    database = Database(Secret(sys.argv[1]), entry_codes=CODES)
     await database.open()
     while True:
         await require_applied(database, sys.argv[2])
@@ -230,7 +232,7 @@ async def test_a_busy_chain_lets_a_reader_read_what_is_sealed(
     api_database: Database, superuser: Superuser, organization, cluster
 ) -> None:
     """After two seconds, however long its statements may take otherwise."""
-    patient = Database(Secret(cluster.dsn("headgate_api")), timeout_seconds=600)
+    patient = Database(Secret(cluster.dsn("headgate_api")), timeout_seconds=600, entry_codes=CODES)
     await patient.open()
     await _append(api_database, organization.org_id, _events(1))
     with superuser.transaction():

@@ -8,7 +8,7 @@ PARTS = ("api", "proxy", "worker", "auditor")
 CALLERS = {
     "record_actions": {"proxy", "api"},
     "record_action": {"api"},
-    "attest_entries": {"proxy", "api"},
+    "attest_entries": {"proxy", "api", "worker"},
     "count_entries": {"api", "worker"},
     "has_writers": set(),
     "forget_writers": {"worker"},
@@ -83,6 +83,7 @@ CALLERS = {
     "keeps_secrets": {"api", "worker"},
     "put_bodies_away": {"worker"},
     "put_results_away": {"worker"},
+    "keep_applied_events": {"api", "worker"},
     "keep_body": {"worker", "api"},
     "forget_bodies": {"worker", "api"},
     "retention_due": {"worker"},

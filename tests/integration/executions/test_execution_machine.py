@@ -115,6 +115,7 @@ class ExecutionMachine(DatabaseMachine):
             return await claim(
                 connection, self.org_id, execution_id, generation=generation, instance_id=worker, at=system_clock(),
                 redecided=payload, started=payload, limits=LIMITS,
+                action_id=self.expected[execution_id].action_id, agent_id=self.agent_id,
             )  # fmt: skip
 
     def _began(self, one: Expected, worker: str, claimed: Claim) -> None:

@@ -178,9 +178,11 @@ async def test_the_newest_approval_of_a_digest_decides(
         digest=older.digest,
         previous_approval_id=older.approval_id,
     )
-    assert await process.decides.recorder.submit_use(row) is RecordingOutcome.UNUSABLE
+    use = process.decides.recorder.submit_use(row, action_id=older.action_id)
+    assert await use is RecordingOutcome.UNUSABLE
     superuser.execute("DELETE FROM approvals WHERE approval_id = %s", [newer.approval_id])
-    assert await process.decides.recorder.submit_use(row) is RecordingOutcome.RECORDED
+    use = process.decides.recorder.submit_use(row, action_id=older.action_id)
+    assert await use is RecordingOutcome.RECORDED
 
 
 async def test_holds_and_uses_of_the_same_calls_do_not_wait_for_each_other(

@@ -12,13 +12,17 @@ from headgate.actions.recorded_entry import (
     INDEXED_TEXT_BYTES_MAX,
     ActionEntry,
     ActionRow,
+    EventsEntry,
     OutcomeEntry,
     OutcomeRow,
     UnreadableEntryError,
     action_entry,
+    events_entry,
     outcome_entry,
 )
-from headgate.db.arrays import NULL, element
+from headgate.actions.recording_store import events_of_action
+from headgate.audit.written_events import WrittenEvent, WrittenEvents
+from headgate.db.arrays import NULL, element, text_of
 from tests.entry_codes import CODES
 
 _ACTION = ActionRow(
@@ -49,6 +53,21 @@ def test_entries_come_back(tool: str, parent: str | None) -> None:
     assert isinstance(first, ActionEntry)
     assert (first.tool, first.request) == (element(tool), element(row.request))
     assert first.parent_action_id == (NULL if parent is None else element(parent))
+
+
+def test_attested_events_come_back() -> None:
+    written = WrittenEvents()
+    row = _ACTION._replace(execution_id="exe_1", instance_id="ins_1", started="{}")
+    for event in (*events_of_action(row), WrittenEvent("setting.changed", None, None, row.created_at, "{}")):
+        written.add("org_1", [event])
+    [(org_id, events)] = written.due()
+    [found] = read_entries(_signed(events_entry(events)))
+    assert (org_id, found.entry) == ("org_1", EventsEntry(events))
+    assert [text_of(one.event_type) for one in events] == [
+        "action.submitted", "decision.made", "execution.started", "setting.changed",
+    ]  # fmt: skip
+    assert events[0].action_id == element("act_1") and events[3].action_id == NULL
+    assert len({one.digest for one in events}) == 4
 
 
 @given(st.integers(1, len(_signed(action_entry(_ACTION))) - 1))

@@ -5,4 +5,4 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT a.org_id, clock_timestamp(), string_agg(a.entry, ''::bytea)
     FROM unnest(p_org, p_entry) AS a(org_id, entry) GROUP BY a.org_id
 $$;
-CALL callable_by('attest_entries', ARRAY['proxy', 'api']);
+CALL callable_by('attest_entries', ARRAY['proxy', 'api', 'worker']);

@@ -1,4 +1,5 @@
--- Ends an attempt, or an execution that is not tried. Returns false if it was ended by another process: nothing was written.
+-- Ends an attempt, or an execution that is not tried. Returns its action and agent; nothing if it was ended by another process:
+-- nothing was written.
 --   p_state              its state: running for an attempt, queued for one that is not tried
 --   p_due                it waits again until then; null: it has ended
 --   p_healthy            whether the destination was reached; null: not contacted
@@ -12,7 +13,7 @@ CREATE OR REPLACE FUNCTION settle_execution(
     p_payload text, p_due timestamptz, p_healthy boolean, p_breaker_failures integer, p_breaker_seconds integer,
     p_withheld text DEFAULT NULL, p_nothing_sent boolean DEFAULT false, p_give_back text DEFAULT NULL,
     p_instance text DEFAULT NULL, p_started timestamptz DEFAULT NULL
-) RETURNS boolean
+) RETURNS TABLE (of_action text, of_agent text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     ended execution_calls;
@@ -20,13 +21,15 @@ BEGIN
     SELECT * INTO ended FROM execution_calls c
     WHERE c.org_id = p_org AND c.execution_id = p_execution AND c.state = p_state FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN false;
+        RETURN;
     END IF;
+    of_action := ended.action_id;
+    of_agent := ended.agent_id;
     -- A worker that stalled and was taken for dead ends its own attempt, never the next one.
     IF p_instance IS NOT NULL AND NOT EXISTS (
         SELECT FROM executions e WHERE e.org_id = p_org AND e.execution_id = p_execution
           AND e.instance_id = p_instance AND e.started_at = p_started) THEN
-        RETURN false;
+        RETURN;
     END IF;
     IF p_healthy IS NOT NULL THEN
         UPDATE destinations d SET
@@ -51,7 +54,8 @@ BEGIN
         UPDATE executions e SET status = 'queued', instance_id = NULL, error = p_error, result = p_result
         WHERE e.org_id = p_org AND e.execution_id = p_execution;
         PERFORM defer_job('executions', 'action.execute', p_org, p_execution, ended.priority, p_due, NULL, 'execute ' || p_execution);
-        RETURN true;
+        RETURN NEXT;
+        RETURN;
     END IF;
     UPDATE executions e SET status = CASE WHEN p_succeeded THEN 'succeeded' ELSE 'failed' END, completed_at = p_at,
                             started_at = coalesce(e.started_at, p_at), error = p_error, result = p_result
@@ -69,6 +73,6 @@ BEGIN
             PERFORM give_back_exemption(p_org, p_give_back, ended.action_id, NULL, p_at);
         END IF;
     END IF;
-    RETURN true;
+    RETURN NEXT;
 END $$;
 CALL callable_by('settle_execution', ARRAY['worker']);
