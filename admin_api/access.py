@@ -431,6 +431,8 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/admin/audit/verification"): _administrators(Scope.AUDIT_READ),
         ("POST", "/admin/audit/verification"): _administrators(Scope.AUDIT_READ),
         ("POST", "/admin/audit/verify"): _administrators(Scope.AUDIT_READ),
+        ("GET", "/admin/audit/set-aside"): _administrators(Scope.AUDIT_READ),
+        ("POST", "/admin/audit/set-aside/{}/apply"): _administrators(),
         ("GET", "/admin/traffic"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic/timeline"): _administrators(Scope.AUDIT_READ),
         ("GET", "/admin/traffic/diff"): _administrators(Scope.AUDIT_READ),

@@ -31,6 +31,7 @@ from admin_api.arrival_shares import ArrivalShares
 from admin_api.assets import router as assets
 from admin_api.audit.export_routes import router as audit_export
 from admin_api.audit.routes import router as audit
+from admin_api.audit.set_aside_routes import router as audit_set_aside
 from admin_api.audit.verification_routes import router as audit_verification
 from admin_api.audit_reports.routes import router as audit_reports
 from admin_api.body_limit import BODY_LIMIT_BYTES
@@ -193,6 +194,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     traffic_exports,
     traffic,
     audit_verification,
+    audit_set_aside,
     audit,
     health,
     health_parts,

@@ -13,6 +13,7 @@ from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from headgate.approvals.groups import parse_group_name
+from headgate.journal.set_aside import ENTRY_ID, parse_entry_id
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
 from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path, parse_module_path
@@ -45,6 +46,11 @@ def identifier(prefix: IdPrefix) -> Named:
     return Named(partial(parse_id, prefix), id_pattern(prefix), f"{prefix}_01938a5e-7c00-7000-8000-000000000001")
 
 
+def _entry_id(text: str) -> str:
+    parse_entry_id(text)
+    return text
+
+
 AbsenceId = Annotated[str, identifier(IdPrefix.ABSENCE)]
 ActionId = Annotated[str, identifier(IdPrefix.ACTION)]
 AgentId = Annotated[str, identifier(IdPrefix.AGENT)]
@@ -70,6 +76,7 @@ ReportId = Annotated[str, identifier(IdPrefix.REPORT)]
 SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
 UserId = Annotated[str, identifier(IdPrefix.USER)]
 WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
+JournalEntryId = Annotated[str, Named(_entry_id, f"^{ENTRY_ID.pattern}$", "4711-0")]
 GroupName = Annotated[str, Named(parse_group_name, f"^{GROUP_NAME.pattern}$", "release-managers")]
 DataPath = Annotated[str, Named(parse_data_path, DATA_PATH, "limits.hard")]
 ModulePath = Annotated[str, Named(parse_module_path, MODULE_PATH, "time.windows")]

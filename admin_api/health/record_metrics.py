@@ -33,7 +33,7 @@ UNSEALED_SECONDS: Final = Gauge(
 )
 SET_ASIDE: Final = Gauge(
     "headgate_api_journal_set_aside",
-    "Entries of the journal that could not be applied. Above 0: check journal_set_aside and the log.",
+    "Entries of the journal that could not be applied. Above 0: see headgate audit set-aside list.",
     multiprocess_mode="mostrecent",
 )
 MISSING: Final = Gauge(

@@ -147,6 +147,7 @@ class EventType(StrEnum):
     SIGNING_KEY_ROTATED = "signing_key.rotated"
     SIGNING_KEY_RETIRED = "signing_key.retired"
     JOURNAL_ENTRY_MISSED = "journal_entry.missed"
+    JOURNAL_ENTRY_APPLIED = "journal_entry.applied"
     MCP_TOOL_CHANGED = "mcp_tool.changed"
     MCP_TOOL_ACCEPTED = "mcp_tool.accepted"
     MCP_SERVER_FORGOTTEN = "mcp_server.forgotten"

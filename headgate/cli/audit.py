@@ -13,6 +13,7 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_events import export_events, list_events, show_event
 from headgate.cli.audit_keys import key
+from headgate.cli.audit_set_aside import set_aside
 from headgate.cli.audit_verdict import NotLookedAtError, show_verification
 from headgate.cli.audit_verification import verify_by_api
 from headgate.cli.client_option import client_option
@@ -37,6 +38,7 @@ audit.add_command(list_events)
 audit.add_command(show_event)
 audit.add_command(export_events)
 audit.add_command(key)
+audit.add_command(set_aside)
 
 
 @audit.command("pack")

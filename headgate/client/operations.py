@@ -211,6 +211,8 @@ if TYPE_CHECKING:
         SecondFactorToken,
         SecretRotation,
         SessionsAnswer,
+        SetAsideAnswer,
+        SetAsideListAnswer,
         SimulationAnswer,
         SimulationBody,
         SlosAnswer,
@@ -597,6 +599,16 @@ def get_audit_report(report_id: str) -> Call[ReportAnswer]:
 def get_audit_report_download(report_id: str) -> Call[bytes]:
     """Downloads the file of a report. ``GET /admin/audit/reports/{report_id}/download``"""
     return Call("GET", f"/admin/audit/reports/{_segment(report_id)}/download", reads="bytes")
+
+
+def get_audit_set_aside(*, limit: int | None = None) -> Call[SetAsideListAnswer]:
+    """Lists entries of the journal that could not be applied. ``GET /admin/audit/set-aside``"""
+    return Call("GET", "/admin/audit/set-aside", parameters={"limit": limit})
+
+
+def apply_audit_set_aside(entry_id: str) -> Call[SetAsideAnswer]:
+    """Applies an entry that was set aside, after the cause is mended. ``POST /admin/audit/set-aside/{entry_id}/apply``"""
+    return Call("POST", f"/admin/audit/set-aside/{_segment(entry_id)}/apply")
 
 
 def get_audit_verification() -> Call[BackgroundVerificationAnswer]:

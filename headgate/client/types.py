@@ -3221,6 +3221,26 @@ class SessionsAnswer(TypedDict):
     data: list[SessionAnswer]
 
 
+class SetAsideAnswer(TypedDict):
+    """``attestation``: says only what a process has written. ``unreadable``: damaged bytes. Neither can be applied."""
+
+    action_id: str | None
+    bytes: int
+    failure: str
+    id: str
+    kind: SetAsideKind
+    set_aside_at: str
+
+
+type SetAsideKind = Literal["action", "outcome", "event", "attestation", "unreadable"]
+
+
+class SetAsideListAnswer(TypedDict):
+    """The oldest first."""
+
+    data: list[SetAsideAnswer]
+
+
 class SettingVersionAnswer(TypedDict):
     """A stored version of the settings, without secrets. Secrets have no versions."""
 

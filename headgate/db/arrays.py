@@ -72,6 +72,22 @@ def element(value: str | bytes | bool) -> bytes:
     return _text(value) if isinstance(value, str) else _bytes(value)
 
 
+def elements_of(elements: bytes) -> list[bytes]:
+    """Elements that stand one behind the other. Raises ValueError where they do not end with one."""
+    found: list[bytes] = []
+    at = 0
+    while at < len(elements):
+        if at + _LENGTH.size > len(elements):
+            raise ValueError("the bytes end within the length of an element")
+        (size,) = _LENGTH.unpack_from(elements, at)
+        after = at + _LENGTH.size + max(size, 0)
+        found.append(elements[at:after])
+        at = after
+    if at != len(elements):
+        raise ValueError("the bytes end within an element")
+    return found
+
+
 class Column(NamedTuple):
     """One parameter of a batch: ``array_type`` is for preparing the statement, ``element`` encodes one of its values.
 

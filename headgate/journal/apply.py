@@ -31,7 +31,6 @@ _ROUND_ROWS: Final = 500
 _ROUNDS_OF_ONE_TURN: Final = 8
 """Of one organization, before the others have theirs."""
 _ROUNDS_BEFORE_READING: Final = 20
-_LOCK_TIMEOUT: Final = "2s"
 
 # The content of a round is at fault. Anything else (a trigger, a damaged index, missing rights) can be mended, and
 # nothing is set aside for it.
@@ -55,7 +54,8 @@ class RoundRefusedError(UnavailableError):
     """The round cannot be applied as it is. ``is_of_content``: it never can be."""
 
     def __init__(self, cause: Exception) -> None:
-        super().__init__(f"the journal cannot be applied: {str(cause).strip()}")
+        self.cause = str(cause).strip() or type(cause).__name__
+        super().__init__(f"the journal cannot be applied: {self.cause}")
         self.is_of_content = isinstance(cause, _OF_CONTENT)
 
 
@@ -129,8 +129,8 @@ async def _round(database: Database, org_id: str, limit: int, apply: _Apply, *, 
         if not await store.has_journal(connection, org_id):
             return Applied(0, is_more=False)
         if wait:
-            await connection.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
-        if not await store.lock_chain(connection, org_id, wait=wait):
+            await store.lock_chain_for_reader(connection, org_id)
+        elif not await store.lock_chain_if_free(connection, org_id):
             return Applied(0, is_more=False)
         rows, is_more = await store.read_journal(connection, org_id, limit)
         if rows:
@@ -140,11 +140,11 @@ async def _round(database: Database, org_id: str, limit: int, apply: _Apply, *, 
 
 async def _apply(connection: Connection, org_id: str, rows: Sequence[JournalRow], codes: EntryCodes | None) -> None:
     """Raises RoundRefusedError."""
-    with _refusals():
+    with refusals():
         found = [one for row in rows for one in _found_in(row)]
         writers = await open_writers(connection, org_id, found, codes)
         entries = [entry for one in found for entry in _entries_of(one, writers)]
-        await _write(connection, org_id, [row.journal_id for row in rows], entries)
+        await write_entries(connection, org_id, [row.journal_id for row in rows], entries)
         if writers is not None:
             await writers.store(connection)
 
@@ -158,35 +158,40 @@ async def _apply_by_entry(
     writers = await open_writers(connection, org_id, found, codes)
     for position, one in enumerate(found):
         try:
-            with _refusals():
+            with refusals():
                 # Each by itself: that entries are missing is recorded, too, where the entry that reveals it is refused.
                 for entry in _entries_of(one, writers):
                     async with connection.transaction():
-                        await _write(connection, org_id, [], [entry])
+                        await write_entries(connection, org_id, [], [entry])
         except RoundRefusedError as error:
             if not error.is_of_content:
                 raise
             raw = one.raw if isinstance(one, SignedEntry) else b"".join(one)
-            await _set_aside(connection, org_id, row, position, raw, str(error))
+            is_event = isinstance(one, EventEntry)
+            await _set_aside(connection, org_id, row, position, raw, str(error), is_event=is_event)
     if rest is not None:
-        await _set_aside(connection, org_id, row, len(found), rest.rest, str(rest))
+        await _set_aside(connection, org_id, row, len(found), rest.rest, str(rest), is_event=False)
     await store.apply_round(connection, org_id, [row.journal_id], Round())
     if writers is not None:
         await writers.store(connection)
 
 
 async def _set_aside(
-    connection: Connection, org_id: str, row: JournalRow, position: int, entry: bytes, failure: str
+    connection: Connection, org_id: str, row: JournalRow, position: int, entry: bytes, failure: str, *, is_event: bool
 ) -> None:
-    await store.set_aside(connection, org_id, row.journal_id, position, entry, failure)
+    await store.set_aside(connection, org_id, row.journal_id, position, entry, failure, is_event=is_event)
     _log.error("journal_entry_set_aside", org_id=org_id, journal_id=row.journal_id, position=position, cause=failure)
 
 
-async def _write(connection: Connection, org_id: str, journal_ids: Sequence[int], entries: Sequence[Entry]) -> None:
+async def write_entries(
+    connection: Connection, org_id: str, journal_ids: Sequence[int], entries: Sequence[Entry]
+) -> Round:
+    """Writes what the entries come to, which it returns. The caller holds the chain's lock."""
     ended = await store.end_executions(connection, org_id, outcomes_of_earlier_rounds(entries))
     planned = plan_round(entries, ended)
     await store.apply_round(connection, org_id, journal_ids, planned)
     await add_usage(connection, org_id, uses_of(planned.ended))
+    return planned
 
 
 def _entries_of(found: Found, writers: Writers | None) -> list[Entry]:
@@ -210,7 +215,7 @@ def _readable_in(row: JournalRow) -> tuple[list[Found], UnreadableEntryError | N
 
 
 @contextmanager
-def _refusals() -> Iterator[None]:
+def refusals() -> Iterator[None]:
     """Raises RoundRefusedError for what PostgreSQL or the sealing refuses because of its content."""
     try:
         yield

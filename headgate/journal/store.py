@@ -30,6 +30,7 @@ from headgate.journal.round import EventEntry, Round
 from headgate.kernel.entry_codes import Checker, Signer
 
 _ROUND_BYTES_MAX: Final = 4 << 20
+_LOCK_TIMEOUT: Final = "2s"
 _COUNT: Final = struct.Struct(f">q{DIGEST_BYTES}sqqq")
 
 _LOCK_IF_FREE: Final = "SELECT pg_try_advisory_xact_lock(hashtextextended('headgate.seal ' || %s, 0)) AS locked"
@@ -103,11 +104,14 @@ async def has_journal(connection: Connection, org_id: str) -> bool:
     return row is not None and bool(row["found"])
 
 
-async def lock_chain(connection: Connection, org_id: str, *, wait: bool) -> bool:
-    """Locks the organization's chain until the transaction ends. Without ``wait``: False if another process has it."""
-    if wait:
-        await connection.execute(_LOCK, [org_id])
-        return True
+async def lock_chain_for_reader(connection: Connection, org_id: str) -> None:
+    """Locks the organization's chain until the transaction ends. Waits as long as a reader should."""
+    await connection.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
+    await connection.execute(_LOCK, [org_id])
+
+
+async def lock_chain_if_free(connection: Connection, org_id: str) -> bool:
+    """As ``lock_chain_for_reader``. False if another process has it."""
     row = await (await connection.execute(_LOCK_IF_FREE, [org_id])).fetchone()
     return row is not None and bool(row["locked"])
 
@@ -164,12 +168,24 @@ async def apply_round(connection: Connection, org_id: str, journal_ids: Sequence
 
 
 async def set_aside(
-    connection: Connection, org_id: str, journal_id: int, position: int, entry: bytes, failure: str
+    connection: Connection,
+    org_id: str,
+    journal_id: int,
+    position: int,
+    entry: bytes,
+    failure: str,
+    *,
+    is_event: bool,
 ) -> None:
     """Keeps an entry that cannot be applied, for a person to look at."""
     await connection.execute(
-        "SELECT set_aside_entry(%s, %s, %s, %s, %s)", [org_id, journal_id, position, entry, failure]
+        "SELECT set_aside_entry(%s, %s, %s, %s, %s, %s)", [org_id, journal_id, position, entry, failure, is_event]
     )
+
+
+async def take_set_aside(connection: Connection, org_id: str, journal_id: int, position: int) -> None:
+    """It is applied by this transaction, which holds the chain's lock."""
+    await connection.execute("SELECT take_set_aside(%s, %s, %s)", [org_id, journal_id, position])
 
 
 async def read_counts(

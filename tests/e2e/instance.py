@@ -105,7 +105,7 @@ class Instance:
         return done.stdout
 
     def try_command(self, name: str, *words: str, subcommand: str | None = None) -> "subprocess.CompletedProcess[str]":
-        called = [name] if subcommand is None else [name, subcommand]
+        called = [name] if subcommand is None else [name, *subcommand.split()]
         command = [sys.executable, "-m", "headgate.cli.main", *called, "--runtime-file", str(self.runtime_file), *words]
         return subprocess.run(
             command, env=self._environment, cwd=self.folder, capture_output=True, text=True, check=False, timeout=100
@@ -127,7 +127,7 @@ class Instance:
             return process.wait(100), written.decode()
 
     def try_subcommand(self, group: str, name: str, *words: str) -> "subprocess.CompletedProcess[str]":
-        """``headgate GROUP NAME …``."""
+        """``headgate GROUP NAME …``; a group within the group is a word of ``name``."""
         return self.try_command(group, *words, subcommand=name)
 
     def environment_of(self, part: str) -> dict[str, str]:

@@ -200,6 +200,8 @@ import type {
   SecondFactorToken,
   SecretRotation,
   SessionsAnswer,
+  SetAsideAnswer,
+  SetAsideListAnswer,
   SimulationAnswer,
   SimulationBody,
   SlosAnswer,
@@ -407,6 +409,16 @@ export function getAuditReport(reportId: string): Call<ReportAnswer> {
 /** Downloads the file of a report. `GET /admin/audit/reports/{report_id}/download` */
 export function getAuditReportDownload(reportId: string): Call<Uint8Array> {
   return new Call("GET", `/admin/audit/reports/${segment(reportId)}/download`, { reads: "bytes" });
+}
+
+/** Lists entries of the journal that could not be applied. `GET /admin/audit/set-aside` */
+export function getAuditSetAside(options: { limit?: number } = {}): Call<SetAsideListAnswer> {
+  return new Call("GET", `/admin/audit/set-aside`, { query: { limit: options.limit } });
+}
+
+/** Applies an entry that was set aside, after the cause is mended. `POST /admin/audit/set-aside/{entry_id}/apply` */
+export function applyAuditSetAside(entryId: string): Call<SetAsideAnswer> {
+  return new Call("POST", `/admin/audit/set-aside/${segment(entryId)}/apply`);
 }
 
 /** Gets the last verification that was started. `GET /admin/audit/verification` */

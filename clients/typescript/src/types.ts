@@ -2922,6 +2922,24 @@ export interface SessionsAnswer {
   data: SessionAnswer[];
 }
 
+/** ``attestation``: says only what a process has written. ``unreadable``: damaged bytes. Neither can be applied. */
+export interface SetAsideAnswer {
+  action_id: string | null;
+  bytes: number;
+  failure: string;
+  id: string;
+  kind: SetAsideKind;
+  set_aside_at: string;
+}
+
+/** Of an entry. ``ATTESTATION`` says only what its process has written: there is nothing to apply in it. */
+export type SetAsideKind = "action" | "outcome" | "event" | "attestation" | "unreadable";
+
+/** The oldest first. */
+export interface SetAsideListAnswer {
+  data: SetAsideAnswer[];
+}
+
 /** A stored version of the settings, without secrets. Secrets have no versions. */
 export interface SettingVersionAnswer {
   document: unknown;

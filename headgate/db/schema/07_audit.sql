@@ -27,11 +27,13 @@ CALL isolate_organizations('journal');
 GRANT SELECT, INSERT (org_id, created_at, event_type, action_id, agent_id, payload) ON journal TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, DELETE ON journal TO headgate_definer;
 
--- What the applier could not apply, as it stood in the journal, and why. Nothing leaves this table by itself.
+-- What the applier could not apply, as it stood in the journal, and why. Nothing leaves this table by itself: an administrator applies
+-- an entry after its cause is mended (headgate.journal.apply_set_aside).
 CREATE TABLE journal_set_aside (
     org_id       text COLLATE "C" NOT NULL,
     journal_id   bigint NOT NULL,
     position     integer NOT NULL, -- of the entry in its row, from 0
+    is_event     boolean NOT NULL, -- a row of one event: its columns, as elements of binary arrays
     entry        bytea NOT NULL,
     failure      text NOT NULL,
     set_aside_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -39,7 +41,7 @@ CREATE TABLE journal_set_aside (
 );
 CALL isolate_organizations('journal_set_aside');
 GRANT SELECT ON journal_set_aside TO headgate_api, headgate_worker;
-GRANT SELECT, INSERT ON journal_set_aside TO headgate_definer;
+GRANT SELECT, INSERT, DELETE ON journal_set_aside TO headgate_definer;
 
 -- How many entries of each writer were applied, a digest of their codes, and the place of the last one
 -- (headgate.actions.entry_lane). The code, under a key that the database does not have, keeps its owner from counting an entry that

@@ -63,6 +63,7 @@ CALLERS = {
     "retry_execution": {"api"},
     "process_executions": {"api"},
     "take_action": {"api"},
+    "take_set_aside": {"api"},
     "report_outcome": {"api"},
     "cancel_action": {"api"},
     "forget_calls": {"worker"},

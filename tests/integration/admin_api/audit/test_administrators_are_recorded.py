@@ -31,6 +31,7 @@ LOOKING = {
 ELSEWHERE = {
     ("POST", "/v1/executions/retry"): "executions/test_carried_out.py",
     ("DELETE", "/admin/audit/reports/{}"): "audit_reports",
+    ("POST", "/admin/audit/set-aside/{}/apply"): "audit/test_set_aside.py",
     ("DELETE", "/admin/mcp-tools"): "../../mcp_tools",
     ("POST", "/admin/mcp-tools/{}/accept"): "mcp_tools",
     ("DELETE", "/admin/traffic/{}"): "traffic/test_traffic.py",

@@ -1,0 +1,79 @@
+"""Applies an entry that was set aside, by an administrator's order, after its cause is mended.
+
+It was counted when it was set aside, so only its code is checked here. It comes to what it would have come to: an
+action that exists is refused, and an execution ends once.
+"""
+
+from psycopg.rows import tuple_row
+
+from headgate.actions.recorded_entry import OutcomeEntry
+from headgate.audit.change import Change
+from headgate.audit.model import EventType
+from headgate.db.database import Connection, Database
+from headgate.journal import store
+from headgate.journal.apply import RoundRefusedError, refusals, require_applied, write_entries
+from headgate.journal.set_aside import SetAside, action_of, applicable, kind_of
+from headgate.kernel.clock import rfc3339
+from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
+from headgate.organizations.change import begin_change
+
+_COLUMNS = "journal_id, position, is_event, entry, failure, set_aside_at"
+
+
+async def list_set_aside(connection: Connection, org_id: str, *, limit: int) -> list[SetAside]:
+    """The oldest ``limit``."""
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(
+            f"SELECT {_COLUMNS} FROM journal_set_aside WHERE org_id = %s ORDER BY journal_id, position LIMIT %s",  # noqa: S608
+            [org_id, limit],
+        )
+        return [SetAside(*row) for row in await cursor.fetchall()]
+
+
+async def apply_set_aside(database: Database, by: Change, journal_id: int, position: int) -> SetAside:
+    """Applies it, deletes it from what is set aside, and records who did so, in one transaction.
+
+    Raises NotFoundError: it is not set aside. ConflictError: it cannot be applied, with the reason; it stays set aside.
+    UnavailableError.
+    """
+    if database.entry_codes is None:
+        raise UnavailableError("the journal's entries cannot be checked without the master keys")
+    checker = database.entry_codes.checker()
+    await require_applied(database, by.org_id)  # what came before it is in its place
+    async with begin_change(database, by) as change:
+        await store.lock_chain_for_reader(change.connection, by.org_id)
+        one = await _find(change.connection, by.org_id, journal_id, position)
+        if one is None:
+            raise NotFoundError(f"no entry {journal_id}-{position} is set aside")
+        entry = applicable(one, by.org_id, checker)
+        try:
+            with refusals():
+                planned = await write_entries(change.connection, by.org_id, [], [entry])
+        except RoundRefusedError as error:
+            raise ConflictError(
+                f"entry {one.entry_id} still cannot be applied: {error.cause.splitlines()[0]}"
+            ) from error
+        if isinstance(entry, OutcomeEntry) and not planned.ended:
+            raise ConflictError(f"entry {one.entry_id} is the outcome of an execution that has ended, or has no record")
+        await store.take_set_aside(change.connection, by.org_id, journal_id, position)
+        await change.record(
+            EventType.JOURNAL_ENTRY_APPLIED,
+            {
+                "entry": one.entry_id,
+                "kind": kind_of(one).value,
+                "action_id": action_of(one),
+                "failure": one.failure,
+                "set_aside_at": rfc3339(one.set_aside_at),
+            },
+        )
+    return one
+
+
+async def _find(connection: Connection, org_id: str, journal_id: int, position: int) -> SetAside | None:
+    async with connection.cursor(row_factory=tuple_row) as cursor:
+        await cursor.execute(
+            f"SELECT {_COLUMNS} FROM journal_set_aside WHERE org_id = %s AND journal_id = %s AND position = %s",  # noqa: S608
+            [org_id, journal_id, position],
+        )
+        row = await cursor.fetchone()
+    return None if row is None else SetAside(*row)
