@@ -106,8 +106,8 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
 @data_dir_option
 @runtime_file_option
 def retire(key_id: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Remove a key from the file. Refused while a secret, or captured traffic of this machine that is not recorded yet,
-    needs it. Backups from before the rotation still need it."""
+    """Remove a key from the file. Refused while a secret, an entry that waits in the journal, or captured traffic of
+    this machine that is not recorded yet needs it. Backups from before the rotation still need it."""
     where = _find(data_dir, runtime_file)
 
     async def act() -> None:

@@ -27,6 +27,11 @@ class Keys(Protocol):
     def keys(self) -> Mapping[str, bytes]: ...
 
 
+def signer_of(master: bytes) -> "Signer":
+    """The signer under a master key."""
+    return Signer(derived_key(Secret(master.hex()), b"headgate.journal.1"))
+
+
 class EntryCodes:
     """Makes codes under the current master key, and checks those under any of them.
 
@@ -58,7 +63,7 @@ class EntryCodes:
 
     def _signer_of(self, master: bytes) -> "Signer":
         if (signer := self._signers.get(master)) is None:
-            signer = self._signers[master] = Signer(derived_key(Secret(master.hex()), b"headgate.journal.1"))
+            signer = self._signers[master] = signer_of(master)
         return signer
 
 

@@ -14,10 +14,18 @@ from pathlib import Path
 from typing import Final
 
 from headgate.db.database import Database
+from headgate.kernel.entry_codes import signer_of
 from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.vault.envelope import rewrap, unseal
 from headgate.vault.master_keys import MasterKeys, create_master_keys, load_master_keys, store_master_keys
-from headgate.vault.store import UsedKey, exchange_envelope, get_envelopes, secrets_under_other_keys, used_keys
+from headgate.vault.store import (
+    UsedKey,
+    exchange_envelope,
+    get_envelopes,
+    journal_rows_under,
+    secrets_under_other_keys,
+    used_keys,
+)
 
 _BATCH: Final = 200
 SETTLE_SECONDS: Final = 6.0
@@ -97,9 +105,11 @@ async def rotate(
 async def retire_key(database: Database, path: Path, key_id: str, *, spooled: Mapping[str, int]) -> None:
     """Take a key out of the file that nothing needs any more. ``spooled``: how many files that are not in the database
     yet are under each key. Raises NotFoundError, ConflictError, UnavailableError."""
-    remaining = load_master_keys(path).without(key_id)
+    keys = load_master_keys(path)
+    remaining = keys.without(key_id)
     async with database.across_organizations() as connection:
         needed = {one.key_id: one.secrets for one in await used_keys(connection)}
+        waiting = await journal_rows_under(connection, signer_of(keys.keys[key_id]).mark)
     if key_id in needed:
         raise ConflictError(
             f"{needed[key_id]} secrets or bodies are still encrypted under {key_id}. Run headgate secrets"
@@ -111,6 +121,13 @@ async def retire_key(database: Database, path: Path, key_id: str, *, spooled: Ma
             f"{spooled[key_id]} files of captured traffic are still encrypted under {key_id}. Try again when"
             " the proxy has recorded them.",
             details={"captures": spooled[key_id]},
+        )
+    if waiting:
+        # Without the key they could not be checked: they would be set aside, and count as missing for ever.
+        raise ConflictError(
+            f"{waiting} rows of the journal are signed under {key_id} and not applied yet. Check that a worker runs,"
+            " and that every machine has the new key; then try again.",
+            details={"journal": waiting},
         )
     store_master_keys(path, remaining)
 

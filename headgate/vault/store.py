@@ -63,6 +63,13 @@ async def used_keys(connection: Connection) -> list[UsedKey]:
     ]
 
 
+async def journal_rows_under(connection: Connection, mark: bytes) -> int:
+    """Rows of the journal that are signed under the key of this mark; reaches across organizations."""
+    cursor = await connection.execute("SELECT journal_under_key(%s) AS waiting", [mark])
+    row = await cursor.fetchone()
+    return 0 if row is None else int(row["waiting"])
+
+
 async def secrets_under_other_keys(
     connection: Connection, current: str, after: tuple[str, str], limit: int
 ) -> list[tuple[str, str]]:

@@ -46,6 +46,7 @@ CALLERS = {
     "journal_due": {"worker"},
     "set_aside_entry": {"worker", "api"},
     "journal_lag": {"worker", "api"},
+    "journal_under_key": {"api"},
     "has_several_organizations": {"worker"},
     "ensure_audit_partitions": {"worker"},
     "ensure_traffic_partitions": {"worker"},

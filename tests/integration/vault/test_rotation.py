@@ -8,7 +8,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from headgate.actions.entry_lane import EntryLane
 from headgate.db.database import Database
+from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.vault.master_keys import load_master_keys
@@ -72,6 +74,28 @@ async def test_everything_is_under_the_new_key_and_the_old_one_can_go(
         await retire_key(api_database, keys_file, done.current, spooled={})
     with pytest.raises(NotFoundError):
         await retire_key(api_database, keys_file, old, spooled={})
+
+
+async def test_a_key_stays_while_the_journal_has_entries_under_it(
+    cluster, api_database: Database, kept: list[str], keys_file: Path
+) -> None:
+    """They could not be checked without it: a recorded call would be set aside, and count as missing."""
+    old = load_master_keys(keys_file).current
+    lane = EntryLane(EntryCodes(lambda: load_master_keys(keys_file)))
+    [entry] = lane.sign([(kept[0], b"an entry")])
+    await rotate(api_database, keys_file, settle_seconds=0)
+    [later] = lane.sign([(kept[0], b"an entry")])
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as superuser:
+        for one in (entry, later):
+            superuser.execute(
+                "INSERT INTO journal (org_id, created_at, entries) VALUES (%s, now(), %s)", [kept[0], one]
+            )
+        with pytest.raises(ConflictError, match="1 rows of the journal are signed under"):
+            await retire_key(api_database, keys_file, old, spooled={})
+        assert old in load_master_keys(keys_file).keys
+        superuser.execute("DELETE FROM journal WHERE org_id = %s AND entries = %s", [kept[0], entry])
+        await retire_key(api_database, keys_file, old, spooled={})
+        superuser.execute("DELETE FROM journal WHERE org_id = %s", [kept[0]])
 
 
 @pytest.mark.parametrize("killed_after", [0, 3, 13, 20])
