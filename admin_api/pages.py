@@ -19,6 +19,7 @@ from starlette.responses import Response
 
 from admin_api.assets import asset
 from admin_api.durations import lasted, took
+from admin_api.table_rows import rows_as_cards
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.visible_text import hidden_in, is_hidden, visible
@@ -110,6 +111,7 @@ _TEMPLATES.filters |= {
     "json_text": _json_text,
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "query": _query,
+    "rows_as_cards": rows_as_cards,
     "short_id": _short_id,
     "took": took,
     "twice": lambda value: (value, value),

@@ -8,7 +8,7 @@ from admin_api.access import ACCESS, Audience
 from headgate.kernel.visible_text import is_hidden
 from tests.browser.conftest import OpenWindow
 from tests.browser.pages import PAGES, Page, path_of
-from tests.browser.window import DESKTOP, PHONE, PHONE_DARK
+from tests.browser.window import DESKTOP, NARROW, PHONE, PHONE_DARK, TABLET
 from tests.browser.world import World
 
 _AT_MOST = 90 * 1024
@@ -60,4 +60,7 @@ def test_it_is_readable_without_script(open_window: OpenWindow, world: World, pa
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert shown.locator("main").inner_text().strip()
     assert shown.locator("[data-copy-from]:visible, [data-copy] svg:visible").count() == 0
-    assert window.overflow_pixels() <= 0
+    for look in (PHONE, NARROW, TABLET):
+        window.look(look)
+        assert window.overflow_pixels() <= 0, look
+        assert window.sideways_tables() == [], look

@@ -30,6 +30,9 @@ class Look:
 DESKTOP: Final = Look("desktop-light", 1440, 900, "light")
 DESKTOP_DARK: Final = Look("desktop-dark", 1440, 900, "dark")
 PHONE: Final = Look("phone-light", 390, 844, "light", is_phone=True)
+TABLET: Final = Look("tablet-light", 768, 1024, "light", is_phone=True)
+NARROW: Final = Look("narrow-light", 320, 640, "light", is_phone=True)
+"""As wide as WCAG 2.2 (1.4.10) demands that a page can be read: a window of 1,280 px at a zoom of 400 %."""
 PHONE_DARK: Final = Look("phone-dark", 390, 844, "dark", is_phone=True)
 
 
@@ -79,6 +82,15 @@ class Window:
             "Math.max(...[document.documentElement, ...document.querySelectorAll('main, .pane')]"
             ".map((one) => one.scrollWidth - one.clientWidth),"
             "document.querySelector('body.shell') ? document.documentElement.scrollHeight - innerHeight : 0)"
+        )
+        return found
+
+    def sideways_tables(self) -> list[str]:
+        """The tables that are wider than the place that they stand in. The bytes of a body keep their lines."""
+        found: list[str] = self.page.evaluate(
+            "[...document.querySelectorAll('main table:not(.hex)')].filter((one) =>"
+            " one.scrollWidth > one.clientWidth || one.clientWidth > one.parentElement.clientWidth)"
+            ".map((one) => one.ariaLabel ?? one.innerText.slice(0, 80))"
         )
         return found
 
