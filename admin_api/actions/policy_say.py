@@ -17,6 +17,7 @@ class PolicySayAnswer(BaseModel):
     version: int | None = Field(description="The version that was evaluated.")
     decision: str | None = Field(description="Null: the policy made no decision about this call.")
     reason: str | None
+    risk_level: str | None = Field(description="The risk that a rule policy states. Null: it states none.")
     score: float | None = Field(description="Risk score of a content policy, from 0 to 1. Null: a rule policy.")
 
 
@@ -48,6 +49,7 @@ def _answer(entry: JsonObject, id_member: str, reason_member: str, names: Mappin
         version=version if isinstance(version, int) else None,
         decision=_text(entry.get("decision")),
         reason=_text(entry.get(reason_member)),
+        risk_level=_text(entry.get("risk_level")),
         score=score if isinstance(score, int | float) else None,
     )
 

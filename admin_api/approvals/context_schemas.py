@@ -45,6 +45,7 @@ class ReasonContext(BaseModel):
     policy_version: int | None
     decision: str | None
     reason: str | None
+    risk_level: str | None = Field(description="The risk that a rule policy states. Null: it states none.")
     score: float | None
 
 
@@ -156,6 +157,7 @@ def _said(policy: JsonObject, names: Mapping[str, str]) -> ReasonContext:
         policy_version=version if isinstance(version, int) else None,
         decision=decision if isinstance(decision, str) else None,
         reason=_text(policy.get("reason")),
+        risk_level=_text(policy.get("risk_level")),
         score=None,
     )
 
@@ -168,6 +170,7 @@ def _judged(policy: JsonObject, names: Mapping[str, str]) -> ReasonContext:
         policy_version=version if isinstance(version, int) else None,
         decision=_text(policy.get("decision")),
         reason=_text(policy.get("reasoning")),
+        risk_level=None,
         score=score if isinstance(score, int | float) else None,
     )
 

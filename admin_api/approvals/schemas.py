@@ -14,6 +14,8 @@ from headgate.approvals.store import HeldAction
 from headgate.approvals.summary import summary
 from headgate.approvals.voting import Outcome
 from headgate.kernel.canonical_json import JsonObject
+from headgate.policies.model import Verdict
+from headgate.policies.stated_risk import is_risk_stated
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
 
 type _Reason = Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)]
@@ -157,6 +159,9 @@ class ListedApprovalAnswer(ApprovalAnswer):
         description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
         " only what its beginning has. GET /v1/approvals/{id} returns all of it."
     )
+    risk_is_stated: bool = Field(
+        description="false: no policy states the risk, and decision.risk_level is the default of a held call."
+    )
 
 
 class ApprovedAnswer(BaseModel):
@@ -231,6 +236,7 @@ def listed_approval_answer(
         ),
         host=host if isinstance(host, str) else None,
         is_whole=about.is_whole or approval.edit is not None,
+        risk_is_stated=is_risk_stated(Verdict.REQUIRE_APPROVAL, approval.risk_level, is_named=about.states_risk),
     )
 
 

@@ -23,6 +23,8 @@ from headgate.notifications.links import Link, claimed, verify
 from headgate.notifications.service import link_key
 from headgate.organizations.model import User
 from headgate.organizations.store import find_users
+from headgate.policies.model import Verdict
+from headgate.policies.stated_risk import is_risk_stated
 from headgate.tools.describe import operation_descriptions
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
@@ -140,13 +142,14 @@ def view_page(
     approval = opened.approval
     state = state_at(approval, opened.now)
     voter = opened.voter
+    is_stated = is_risk_stated(Verdict.REQUIRE_APPROVAL, approval.risk_level, is_named=opened.about.states_risk)
     entries = history(approval, opened.votes, opened.now, opened.steps)
     context = {
         "status": state.value,
         "heading": _HEADINGS[state],
         "summary": _summary(opened, catalogue),
         "message": message,
-        "risk": approval.risk_level,
+        "risk": approval.risk_level if is_stated else None,
         "reason": approval.reason,
         "asked": approval.created_at,
         "expires": approval.expires_at,

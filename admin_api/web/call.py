@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from admin_api.actions.explanation_routes import explain
 from admin_api.actions.routes import get
-from admin_api.actions.schemas import ActionDetailAnswer
+from admin_api.actions.schemas import ActionDetailAnswer, DecisionAnswer
 from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.agents.routes import get as get_agent
 from admin_api.identifiers import ActionId
@@ -39,6 +39,8 @@ from admin_api.web.unshown import unshown_of
 from headgate.actions.model import ActionStatus
 from headgate.agents.scopes import Scope
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.policies.model import Verdict
+from headgate.policies.stated_risk import is_risk_stated
 from headgate.traffic.curl import curl_command
 from headgate.traffic.store import TrafficFilter
 
@@ -73,7 +75,8 @@ async def _owner_page(api: Api, action_id: str) -> Response:
     """What the owner of an agent reads of its call who may not read calls. Raises ForbiddenError."""
     found = await api.call(explain, action_id, api.principal, api.dependencies)
     advice = advice_of(found.status, found.decision.policy_id, found.approval_status, canaries=found.canaries)
-    return await shell_page(api, "own_call.html", "", {"call": found, "advice": advice})
+    context = {"call": found, "advice": advice, "risk_is_stated": _is_risk_stated(found.decision, is_named=False)}
+    return await shell_page(api, "own_call.html", "", context)
 
 
 async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -> dict[str, object]:
@@ -91,6 +94,9 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "unshown": unshown_of(params, http),
         "agent_name": await _agent_name(api, answer.request.agent_id),
         "timeline": moments_of(answer.timeline or (), await actors_of(api, answer.timeline or ())),
+        "risk_is_stated": _is_risk_stated(
+            answer.decision, is_named=any(one.risk_level for one in answer.policies or ())
+        ),
         "is_blocked": blocked,
         "advice": blocked_advice(http)
         if blocked
@@ -112,6 +118,10 @@ async def call_context(api: Api, action_id: str, *, with_bodies: bool = False) -
         "may_break_glass": api.may(Scope.BREAK_GLASS),
         "may_write_policies": may_write_policies and answer.body not in ("dropped", "erased") and not answer.canaries,
     }
+
+
+def _is_risk_stated(decision: DecisionAnswer, *, is_named: bool) -> bool:
+    return is_risk_stated(Verdict(decision.decision), decision.risk_level, is_named=is_named)
 
 
 async def actors_of(api: Api, steps: Sequence[TimelineStepAnswer]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Final
 from psycopg import sql
 
 from headgate.approvals.model import Approval, ApprovalStatus
-from headgate.approvals.rows import COLUMNS, approval_from
+from headgate.approvals.rows import COLUMNS, STATES_RISK, approval_from
 from headgate.approvals.store import HeldAction, held_from
 from headgate.db.bounded_count import EXACT_TOTAL_LIMIT, Shown, count_list, count_rows
 from headgate.db.database import Connection
@@ -133,10 +133,10 @@ def listing(
     query = sql.SQL(
         "WITH page AS MATERIALIZED ("
         "SELECT p.approval_id FROM {} ORDER BY {} LIMIT %(limit)s OFFSET %(offset)s)"
-        " SELECT {}, a.tool, a.operation, left(a.request, {}) AS request FROM page"
+        " SELECT {}, a.tool, a.operation, left(a.request, {}) AS request, {} FROM page"
         " JOIN approvals p ON p.org_id = %(org)s AND p.approval_id = page.approval_id"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id ORDER BY {}"
-    ).format(source, order, COLUMNS, sql.Literal(BEGINNING_CHARACTERS), order)
+    ).format(source, order, COLUMNS, sql.Literal(BEGINNING_CHARACTERS), STATES_RISK, order)
     return query, {**values, "seen": cursor, "limit": limit, "offset": offset}
 
 

@@ -19,6 +19,12 @@ COLUMNS: Final = sql.SQL(
     " p.edited_at"
 )
 
+# Of json, not jsonb: a reason may hold U+0000, which jsonb refuses.
+STATES_RISK: Final = sql.SQL(
+    "EXISTS (SELECT FROM json_array_elements(a.decision::json -> 'policies') said"
+    " WHERE (said -> 'risk_level') IS NOT NULL) AS states_risk"
+)
+
 
 def approval_from(row: DictRow) -> Approval:
     return Approval(

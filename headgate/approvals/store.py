@@ -7,7 +7,7 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from headgate.approvals.model import Approval
-from headgate.approvals.rows import COLUMNS, approval_from
+from headgate.approvals.rows import COLUMNS, STATES_RISK, approval_from
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import NotFoundError
@@ -19,13 +19,15 @@ from headgate.policies.terms import GROUP_PREFIX
 @dataclass(frozen=True, slots=True)
 class HeldAction:
     """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
-    intercepted call. Not ``is_whole``: a list has read the beginning of a large request only."""
+    intercepted call. Not ``is_whole``: a list has read the beginning of a large request only. ``states_risk``: a policy
+    that decided states the risk; else it is the default of the decision."""
 
     tool: str
     operation: str
     params: JsonObject
     http: JsonObject | None
     is_whole: bool = True
+    states_risk: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +41,10 @@ class DueApproval:
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
     """Reads the approval and its action. Raises NotFoundError."""
     query = sql.SQL(
-        "SELECT {}, a.tool, a.operation, a.request FROM approvals p"
+        "SELECT {}, a.tool, a.operation, a.request, {} FROM approvals p"
         " JOIN actions a ON a.org_id = p.org_id AND a.action_id = p.action_id"
         " WHERE p.org_id = %s AND p.approval_id = %s"
-    ).format(COLUMNS)
+    ).format(COLUMNS, STATES_RISK)
     row = await (await connection.execute(query, [org_id, approval_id])).fetchone()
     if row is None:
         raise NotFoundError(f"no approval {approval_id}")
@@ -161,4 +163,5 @@ def held_from(row: DictRow) -> HeldAction:
         params if isinstance(params, dict) else {},
         http if isinstance(http, dict) else None,
         is_whole,
+        row["states_risk"],
     )

@@ -1873,6 +1873,7 @@ class ListedApprovalAnswer(TypedDict):
     is_whole: bool
     repeats: str | None
     required_approvals: int
+    risk_is_stated: bool
     source: str
     status: str
     summary: str
@@ -2719,6 +2720,7 @@ class PolicySayAnswer(TypedDict):
     name: str | None
     policy_id: str
     reason: str | None
+    risk_level: str | None
     score: float | None
     version: int | None
 
@@ -2869,6 +2871,7 @@ class ReasonContext(TypedDict):
     policy_name: str | None
     policy_version: int | None
     reason: str | None
+    risk_level: str | None
     score: float | None
 
 

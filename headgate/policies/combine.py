@@ -17,7 +17,7 @@ _DEFAULT_REASON: Final = {
     Verdict.REQUIRE_APPROVAL: "a policy requires approval of this action",
     Verdict.ALLOW: "a policy allows this action",
 }
-_DEFAULT_RISK: Final = {
+DEFAULT_RISK: Final = {
     Verdict.DENY: RiskLevel.HIGH,
     Verdict.REQUIRE_APPROVAL: RiskLevel.HIGH,
     Verdict.ALLOW: RiskLevel.LOW,
@@ -41,7 +41,7 @@ def decide_priority(spoken: Sequence[PolicyVerdict], evaluation_time_ms: float =
     decision = Decision(
         verdict,
         _reason(deciding) or _DEFAULT_REASON[verdict],
-        _risk(deciding) or _DEFAULT_RISK[verdict],
+        _risk(deciding) or DEFAULT_RISK[verdict],
         deciding[0].policy_id,
         evaluation_time_ms,
         tuple(spoken),

@@ -161,6 +161,8 @@ class PolicyVerdict:
         }
         if (reason := self.explanation()) is not None:
             entry["reason"] = reason
+        if self.risk_level is not None:
+            entry["risk_level"] = self.risk_level.value
         if self.error is not None:
             entry["error"] = True
         return entry

@@ -1737,6 +1737,7 @@ export interface ListedApprovalAnswer {
   is_whole: boolean;
   repeats: string | null;
   required_approvals: number;
+  risk_is_stated: boolean;
   source: string;
   status: string;
   summary: string;
@@ -2472,6 +2473,7 @@ export interface PolicySayAnswer {
   name: string | null;
   policy_id: string;
   reason: string | null;
+  risk_level: string | null;
   score: number | null;
   version: number | null;
 }
@@ -2610,6 +2612,7 @@ export interface ReasonContext {
   policy_name: string | null;
   policy_version: number | null;
   reason: string | null;
+  risk_level: string | null;
   score: number | null;
 }
 

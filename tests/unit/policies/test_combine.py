@@ -46,6 +46,12 @@ def test_nobody_spoke() -> None:
     }
 
 
+def test_the_record_names_the_risk_that_a_policy_states_and_no_other() -> None:
+    stated, silent = says(ASK, risk_level=RiskLevel.HIGH), says(ASK)
+    assert [one.get("risk_level") for one in (stated.record(), silent.record())] == ["high", None]
+    assert combine([stated]).risk_level is combine([silent]).risk_level is RiskLevel.HIGH
+
+
 @pytest.mark.parametrize(
     ("verdicts", "reason", "risk"),
     [
