@@ -23,12 +23,16 @@ _CASES: Final[dict[str, dict[str, Any]]] = {
     "POST 1 KB": {"method": "POST", "path": "/bytes/1024", "body_bytes": 1024},
     "POST 4 KB": {"method": "POST", "path": "/bytes/1024", "body_bytes": 4096},
 }
-_COLUMNS: Final = "case       conns  rps: off / on    ÷off   p50 ms off / on   p99 ms off / on   CPU µs off / on   errors on"
+_COLUMNS: Final = (
+    "case       conns  rps: off / on    ÷off   p50 ms off / on   p99 ms off / on   CPU µs off / on   errors on"
+)
 
 
 def policies_of(instance: Instance, profile: str) -> list[str]:
     """Ids of the profile's policies; those that are missing are made."""
-    known = {one["name"]: one["id"] for one in instance.api.get("/admin/nlp-policies").raise_for_status().json()["data"]}
+    known = {
+        one["name"]: one["id"] for one in instance.api.get("/admin/nlp-policies").raise_for_status().json()["data"]
+    }
     ids = []
     for template in instance.api.get("/admin/nlp-policies/templates").raise_for_status().json()["data"]:
         if profile in template["profiles"]:
@@ -87,7 +91,7 @@ def _row(name: str, connections: int, rounds: list[tuple[dict[str, Any], dict[st
 
     share = statistics.median(on["rps"] / max(off["rps"], 1e-9) for off, on in rounds)
     errors = sum(on["errors"] for _, on in rounds)
-    refused = [on['refusals'] for _, on in rounds] if errors else ''
+    refused = [on["refusals"] for _, on in rounds] if errors else ""
     return (
         f"{name:<10} {connections:>5}  {pair('rps', 0):<16} {share:>4.2f}   {pair('p50_ms', 1):<17}"
         f" {pair('p99_ms', 1):<17} {pair('cpu_us', 0):<17} {errors:.0f} {refused}"

@@ -4,12 +4,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from admin_api.change import change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import JournalEntryId
+from admin_api.schema import BaseModel
 from headgate.journal.apply_set_aside import apply_set_aside, list_set_aside
 from headgate.journal.set_aside import SetAside, SetAsideKind, action_of, kind_of, parse_entry_id
 

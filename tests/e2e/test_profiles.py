@@ -1,7 +1,6 @@
 """``headgate policy enable``: one command, and what it stands for decides calls of the proxy."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,21 +15,24 @@ def _allowed(path: str) -> str:
 
 
 @pytest.fixture
-def balanced(instance, administrator) -> Iterator[list[dict[str, str]]]:
+def balanced(instance) -> list[dict[str, str]]:
     done = instance.try_subcommand("policy", "enable", "balanced", "--json")
     assert done.returncode == 0, done.stderr
-    made = json.loads(done.stdout)["data"]
-    try:
-        yield made
-    finally:
-        for one in made:
-            administrator.api.delete(f"/admin/nlp-policies/{one['id']}")
+    made: list[dict[str, str]] = json.loads(done.stdout)["data"]
+    return made
+
+
+def test_a_missing_policy_of_the_profile_is_created(balanced, instance, administrator) -> None:
+    administrator.api.delete(f"/admin/nlp-policies/{balanced[0]['id']}").raise_for_status()
+    again = json.loads(instance.try_subcommand("policy", "enable", "balanced", "--json").stdout)["data"]
+    assert [one["change"] for one in again] == ["created", "unchanged", "unchanged", "unchanged"]
+    assert {one["id"] for one in again[1:]} == {one["id"] for one in balanced[1:]}
 
 
 def test_the_balanced_profile_decides_calls_that_the_rules_allow(
     balanced, instance, administrator, agent, upstream, path
 ) -> None:
-    assert [one["change"] for one in balanced] == ["created"] * 4
+    assert [one["change"] for one in balanced] == ["unchanged"] * 4  # an organization begins with it
     url = upstream.url + path
     with administrator.policy(_allowed(path)):
         assert agent.call("POST", url, json={"command": "npm ci && npm test", "path": "src/main.py"}).status_code == 200

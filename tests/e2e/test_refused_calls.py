@@ -15,7 +15,7 @@ def test_the_record_says_where_a_refused_call_was_for(
 ) -> None:
     created = administrator.new_agent("refused")
     plain = f"http://10.1.2.3/latest/{TOKEN}?role=admin"
-    with one_more_proxy(instance) as proxy:
+    with administrator.without_content_policies(), one_more_proxy(instance) as proxy:
         with closing(Agent(instance, key=created["api_key"]["key"], proxy_url=proxy)) as agent:
             for _ in range(3):
                 assert error_of(agent.call("GET", plain))["code"] == "DESTINATION_BLOCKED"

@@ -49,7 +49,7 @@ def test_an_exchange_is_captured_masked_and_shown_and_the_look_is_recorded(
 ) -> None:
     path = patient_path.replace("/patient", "/patient/traffic")
     body = {"password": "correct horse battery", "note": f"pay {CARD} for {MAIL}", "plain": "stays as it is"}
-    with capturing(administrator):
+    with administrator.without_content_policies(), capturing(administrator):
         call = agent.call_later("POST", f"{upstream.url}{path}?token={SECRET}&q=1", json=body)
         administrator.approve(administrator.pending(path)["id"]).raise_for_status()
         assert call.result(60).status_code == 200

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from headgate.db.rows import insert_row
 from tests.integration.admin_api.conftest import Gate
 from tests.integration.judges.model_server import ModelServer
 
@@ -123,8 +124,9 @@ async def test_a_judge_decides_and_its_failure_never_allows(gate: Gate, model_se
 async def test_a_key_that_does_not_open_holds(gate: Gate, model_server: ModelServer) -> None:
     await _provider(gate, model_server)
     await _policy(gate, _JUDGED)
-    gate.api.dependencies.vault.keys_file.write_text("{}")
-    gate.api.dependencies.vault._keys = None
+    async with gate.api.dependencies.database.transaction(gate.org_id) as connection:
+        row = await (await connection.execute("DELETE FROM vault_secrets RETURNING *")).fetchone()
+        await insert_row(connection, "vault_secrets", {**row, "ciphertext": row["ciphertext"][::-1]})
     await gate.person().patch(f"/admin/nlp-policies/{await _policy(gate, _JUDGED)}", json={"enabled": False})
     held = await _submitted(gate, "read", {"a": 3})
 
