@@ -4,6 +4,7 @@
 (``engine``), and never claim much confidence. ``safety``, ``intent`` and ``injection`` look for injected instructions.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,7 +15,7 @@ from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.credential_destinations import without_expected
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
-from headgate.detectors.injection import find_injections, find_signed_injections
+from headgate.detectors.injection import INJECTION, find_injections, find_signed_injections
 from headgate.detectors.inspect import Aside, Detector, InspectedContent, Look
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
@@ -30,7 +31,7 @@ from headgate.detectors.wallets import find_wallet_keys
 from headgate.kernel.canonical_json import JsonValue
 
 HEURISTIC_CONFIDENCE_MAX: Final = 0.5
-_HEURISTIC_RISK_MAX: Final = 0.9
+HEURISTIC_RISK_MAX: Final = 0.9
 _NOTHING_FOUND_CONFIDENCE: Final = 0.8
 _NAMED_MAX: Final = 5
 
@@ -189,11 +190,15 @@ def _strict_detectors(model: EmbeddedModel, keywords: str | None, other_tools: f
 
 
 def _combined(inspection: Inspection) -> float:
-    """Several weak signs together say more than one: as independent ones would (noisy or), each sample once."""
-    unlikely = 1.0
-    for weight in {(one.sample, one.kind): one.confidence for one in inspection.findings}.values():
-        unlikely *= 1 - weight
-    return min(_HEURISTIC_RISK_MAX, 1 - unlikely)
+    """Several weak signs together say more than one: as independent ones would (noisy or), each sample once.
+
+    Injected instructions count by the likeliest: the detector looks at thousands of windows of a long text, and those
+    that it takes for instructions by chance would add up."""
+    weights: dict[tuple[str, str], float] = {}
+    for one in inspection.findings:
+        key = one.kind, "" if one.kind == INJECTION else one.sample
+        weights[key] = max(weights.get(key, 0.0), one.confidence)
+    return min(HEURISTIC_RISK_MAX, 1 - math.prod(1 - weight for weight in weights.values()))
 
 
 def _named(finding: Finding) -> str:
