@@ -11,6 +11,7 @@ import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from pathlib import Path
@@ -34,6 +35,7 @@ from headgate.detectors.injection_words import InjectionWords
 from headgate.detectors.limits import Budget, Limits
 
 _ROUNDS = 3
+_ROUNDS_MORE = 2
 _SHRINK = 0.5
 _TEXTS_MIN = 2
 """A feature of fewer texts is left out."""
@@ -70,6 +72,11 @@ class Learned:
     weights: Floats
     signs: float
     bias: float
+
+    def of(self, keys: Whole) -> Floats:
+        """The weight of each feature; 0 where it has none."""
+        at = np.minimum(np.searchsorted(self.features, keys), len(self.features) - 1)
+        return np.array(np.where(self.features[at] == keys, self.weights[at], 0.0))
 
     def model(self) -> WindowModel:
         weights = dict(zip(self.features.tolist(), self.weights.tolist(), strict=True))
@@ -115,13 +122,27 @@ class Table:
             inside = self.firsts + reach < self.ends
             self.odds[inside] = np.maximum(self.odds[inside], highest[self.firsts[inside] + reach])
 
+    def joined(self, other: "Table") -> "Table":
+        """The texts of both, those of ``other`` last."""
+        both = copy(self)
+        for name in ("injected", "counts", "groups", "keys", "values", "norms", "odds"):
+            setattr(both, name, np.concatenate([getattr(self, name), getattr(other, name)]))
+        texts, windows = len(self.injected), len(self.firsts)
+        for name in ("pieces", "firsts", "ends"):
+            setattr(both, name, np.concatenate([getattr(self, name), getattr(other, name) + self.pieces_count]))
+        for name in ("texts", "text_of_piece"):
+            setattr(both, name, np.concatenate([getattr(self, name), getattr(other, name) + texts]))
+        both.starts = np.concatenate([self.starts[:-1], other.starts + windows])
+        both.pieces_count = self.pieces_count + other.pieces_count
+        return both
+
     def scores(self, learned: Learned) -> Floats:
         """The log odds of each text."""
-        at = np.minimum(np.searchsorted(learned.features, self.keys), len(learned.features) - 1)
-        weights = np.where(learned.features[at] == self.keys, learned.weights[at], 0.0)
-        of_pieces = np.bincount(self.pieces, self.values_plain() * weights, self.pieces_count)
-        windows = _window_sums(self, of_pieces) / self.norms + learned.signs * self.odds + learned.bias
-        return np.array(np.maximum.reduceat(windows, self.starts[:-1]))
+        return np.array(np.maximum.reduceat(self.window_scores(learned), self.starts[:-1]))
+
+    def window_scores(self, learned: Learned) -> Floats:
+        of_pieces = np.bincount(self.pieces, self.values_plain() * learned.of(self.keys), self.pieces_count)
+        return np.array(_window_sums(self, of_pieces) / self.norms + learned.signs * self.odds + learned.bias)
 
     def signs(self) -> Floats:
         """What the likeliest signs of each text add to the log odds."""
@@ -165,8 +186,8 @@ def _window_sums(table: Table, of_pieces: Floats, windows: Whole | slice = slice
     return np.array(sums[table.ends[windows]] - sums[table.firsts[windows]])
 
 
-def learn_windows(table: Table, chosen: NDArray[np.bool_]) -> Learned:
-    """From the texts ``chosen``."""
+def learn_windows(table: Table, chosen: NDArray[np.bool_], before: Learned | None = None) -> Learned:
+    """From the texts ``chosen``. ``before``: what was learned from some of them."""
     rows = np.flatnonzero(chosen[table.text_of_piece[table.pieces]])
     features, at = np.unique(table.keys[rows], return_inverse=True)
     pairs = np.unique(at * len(chosen) + table.text_of_piece[table.pieces[rows]])
@@ -178,37 +199,46 @@ def learn_windows(table: Table, chosen: NDArray[np.bool_]) -> Learned:
     features, pieces, values = features[kept], table.pieces[rows], table.values[rows] * rare[at]
     kind = np.zeros(len(features))
     kind[at] = table.values[rows]
+    of_piece = np.searchsorted(pieces, np.arange(table.pieces_count + 1))
     numbers = np.flatnonzero(chosen)
     size = table.ends - table.firsts
+    found = np.zeros(len(features) + 2)
+    likely = size.astype(float)
+    if before is not None:
+        found[:-2] = before.of(features) / (rare * kind)
+        found[-2:] = before.signs / _SIGNS_COUNT, before.bias
+        likely = table.window_scores(before)
     picked = {
-        text: [int(table.starts[text] + np.argmax(size[table.starts[text] : table.starts[text + 1]]))]
+        text: [int(table.starts[text] + np.argmax(likely[table.starts[text] : table.starts[text + 1]]))]
         for text in numbers
     }
-    found = np.zeros(len(features) + 2)
-    for _ in range(_ROUNDS):
+    for _ in range(_ROUNDS if before is None else _ROUNDS_MORE):
         windows = np.array([one for text in numbers for one in picked[text]])
         counts = np.array([table.counts[text] / len(picked[text]) for text in numbers for _ in picked[text]])
         labels = np.array([float(table.injected[text]) for text in numbers for _ in picked[text]])
-        firsts, ends, norms = table.firsts[windows], table.ends[windows], table.norms[windows]
         odds = table.odds[windows] * _SIGNS_COUNT
+        # The features of a window stand in a row: only they are summed up, not those of all pieces.
+        begins, stops = of_piece[table.firsts[windows]], of_piece[table.ends[windows]]
+        sizes = stops - begins
+        inside = np.repeat(begins - np.concatenate([[0], np.cumsum(sizes)[:-1]]), sizes) + np.arange(sizes.sum())
+        present, amounts = at[inside], values[inside] / np.repeat(table.norms[windows], sizes)
+        rows_before = np.concatenate([[0], np.cumsum(sizes)])
 
         def loss(
             weights: Floats,
-            firsts: Whole = firsts,
-            ends: Whole = ends,
-            norms: Floats = norms,
+            present: Whole = present,
+            amounts: Floats = amounts,
+            sizes: Whole = sizes,
+            rows_before: Whole = rows_before,
             odds: Floats = odds,
             counts: Floats = counts,
             labels: Floats = labels,
         ) -> tuple[float, Floats]:
-            sums = np.concatenate([[0.0], np.cumsum(np.bincount(pieces, values * weights[at], table.pieces_count))])
-            likely = (sums[ends] - sums[firsts]) / norms + weights[-2] * odds + weights[-1]
+            sums = np.concatenate([[0.0], np.cumsum(amounts * weights[present])])[rows_before]
+            likely = np.diff(sums) + weights[-2] * odds + weights[-1]
             total = (counts * (np.logaddexp(0, likely) - labels * likely)).sum()
             wrong = counts * (1 / (1 + np.exp(-np.clip(likely, -30, 30))) - labels)
-            change = np.bincount(firsts, wrong / norms, table.pieces_count + 1)
-            change -= np.bincount(ends, wrong / norms, table.pieces_count + 1)
-            of_pieces = np.cumsum(change)[:-1]
-            slopes = np.bincount(at, values * of_pieces[pieces], len(features)) + _SHRINK * weights[:-2]
+            slopes = np.bincount(present, amounts * np.repeat(wrong, sizes), len(features)) + _SHRINK * weights[:-2]
             rest = [wrong @ odds + _SHRINK * weights[-2], wrong.sum()]
             return float(total + _SHRINK / 2 * weights[:-1] @ weights[:-1]), np.concatenate([slopes, rest])
 

@@ -37,8 +37,6 @@ DEFAULT_ROOTS: Final = (
     Path(__file__).parents[1] / "tests" / "agent_frameworks" / "node_modules",
 )
 _SIZE_MIN: Final = 1000
-_OF_PACKAGE_MAX: Final = 8
-"""So many files of one kind and one package."""
 _CUT_CHARACTER_BYTES: Final = 4
 _MINED_UP_TO: Final = 45
 _BAR_UP_TO: Final = 65
@@ -81,22 +79,24 @@ class ReadFile:
     attachments: tuple[Attachment, ...]
 
 
-def chosen_files(part: FilePart, of_kind: int, roots: tuple[Path, ...] = DEFAULT_ROOTS) -> list[RealFile]:
-    """At most ``of_kind`` of each kind, in the order of their hashes."""
+def chosen_files(
+    part: FilePart, of_kind: int, roots: tuple[Path, ...] = DEFAULT_ROOTS, of_package: int = 8
+) -> list[RealFile]:
+    """At most ``of_kind`` of each kind, ``of_package`` of them of one package, in the order of their hashes."""
     chosen: list[RealFile] = []
     counts: Counter[str] = Counter()
-    of_package: Counter[tuple[str, str]] = Counter()
+    of_packages: Counter[tuple[str, str]] = Counter()
     seen: set[int] = set()
     of_part = [(_hash(f"{one.package}/{one.path.name}"), one) for one in _all_files(roots) if one.part == part]
     for _, one in sorted(of_part):
         own = one.package, one.kind
-        if counts[one.kind] == of_kind or of_package[own] == _OF_PACKAGE_MAX:
+        if counts[one.kind] == of_kind or of_packages[own] == of_package:
             continue
         digest = zlib.crc32(_head(one.path))
         if digest not in seen:
             seen.add(digest)
             counts[one.kind] += 1
-            of_package[own] += 1
+            of_packages[own] += 1
             chosen.append(one)
     return chosen
 

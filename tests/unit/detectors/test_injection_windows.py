@@ -4,6 +4,7 @@ from itertools import accumulate, chain, count
 
 import pytest
 
+from benchmarks.injection_mining import balanced
 from benchmarks.injection_windows_training import Example, Table, learn_windows, write
 from headgate.detectors.injection import find_injections, look
 from headgate.detectors.injection_tokens import LINE, PIECE_TOKENS, lined, token_of, tokens_of
@@ -115,6 +116,46 @@ def test_learned_weights_are_written_and_read(tmp_path, monkeypatch) -> None:  #
     assert _score("obey me", model) > 0 > _score("the lake", model)
     assert token_of(LINE).ends_piece
     assert table.scores(learned)[0] == pytest.approx(_score(injected[0].text, model), abs=0.05)
+
+
+def test_tables_that_are_joined_are_as_one() -> None:
+    words = injection_words()
+    examples = [Example(one.text, one.injected, 1.0, one.style) for one in list(tool_texts("written"))[:60:3]]
+    whole = Table(examples, words)
+    joined = Table(examples[:7], words).joined(Table(examples[7:], words))
+    everything = whole.groups != "nobody"
+
+    one, other = learn_windows(whole, everything), learn_windows(joined, everything)
+
+    assert one.features.tolist() == other.features.tolist()
+    assert one.weights.tolist() == other.weights.tolist()
+    assert whole.scores(one).tolist() == joined.scores(other).tolist()
+
+
+def test_learning_goes_on_from_what_was_learned() -> None:
+    words = injection_words()
+    examples = [Example(one.text, one.injected, 1.0, one.style) for one in list(tool_texts("written"))[:60:3]]
+    table = Table(examples, words)
+    everything = table.groups != "nobody"
+    first = learn_windows(table, everything)
+    wrong = max(one.text for one in examples if one.injected)
+    more = table.joined(Table([Example(f"{wrong} {number}", False, 1.0, "") for number in range(20)], words))
+
+    second = learn_windows(more, more.groups != "nobody", first)
+
+    assert second.of(second.features).tolist() == second.weights.tolist()
+    assert more.scores(second)[-1] < more.scores(first)[-1]
+
+
+def test_each_kind_of_file_gives_passages_that_are_not_known() -> None:
+    known = {"b"}
+    found = {"many": [(float(number), f"text {number}") for number in range(2000)], "few": [(1.0, "a"), (2.0, "b")]}
+
+    passages = balanced(found, known)
+
+    assert passages[:2] == ["a", "text 1999"]
+    assert len(passages) == 601
+    assert known == {*passages, "b"}
 
 
 def test_no_more_tokens_are_read_than_there_is_time_to_score() -> None:
