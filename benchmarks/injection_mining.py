@@ -5,6 +5,7 @@ crowd out the rest otherwise. The passages are read while training and written n
 """
 
 import math
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -21,7 +22,6 @@ from headgate.detectors.limits import Budget, Limits
 from headgate.kernel.canonical_json import JsonObject
 from tests.labelled.clean import clean_texts
 
-_MINED_CHARACTERS: Final = 65_536
 _OF_KIND_MAX: Final = 600
 _OF_FILE_MAX: Final = 8
 _AROUND: Final = 100
@@ -32,15 +32,23 @@ _PATIENT: Final = Limits(seconds_max=60)
 
 
 class Round(NamedTuple):
-    """How many files of a kind are mined, how many of these of one package, and from which log odds."""
+    """How many files of a kind are mined, how many of these of one package, from which log odds, and how far each is
+    read. ``kinds``: only these; pieces of packages not."""
 
     of_kind: int
     of_package: int
     log_odds_min: float
+    characters: int = 65_536
+    kinds: tuple[str, ...] = ()
 
 
-MINING_ROUNDS: Final = (Round(250, 8, 0.0), Round(600, 40, -1.0))
-"""The second model is seldom mistaken in files that it has learned from, so the second round reads more files."""
+MINING_ROUNDS: Final = (
+    Round(250, 8, 0.0),
+    # The second model is seldom mistaken in files that it has learned from, so the second round reads more files.
+    Round(600, 40, -1.0),
+    # Of these kinds, most files of the part ``bar`` were still flagged: they are long, or of many sorts.
+    Round(600, 40, -1.0, sys.maxsize, ("changelog", "json", "markup", "prose")),
+)
 
 
 def mistaken_passages(learned: Learned, words: InjectionWords, mining: Round, known: set[str]) -> list[str]:
@@ -88,8 +96,10 @@ def _windows(text: str, words: InjectionWords, model: WindowModel, over: float) 
 def _mined_texts(mining: Round) -> Iterator[tuple[str, str]]:
     """(kind, text)"""
     for one in chosen_files("mined", mining.of_kind, of_package=mining.of_package):
-        yield one.kind, _text_of(one)[:_MINED_CHARACTERS]
-    yield from ((_PIECES, text) for _, text in clean_texts())
+        if not mining.kinds or one.kind in mining.kinds:
+            yield one.kind, _text_of(one)[: mining.characters]
+    if not mining.kinds:
+        yield from ((_PIECES, text) for _, text in clean_texts())
 
 
 def _text_of(file: RealFile) -> str:

@@ -140,7 +140,7 @@ def train_windows() -> None:
     for mining in MINING_ROUNDS:
         passages = mistaken_passages(learned, words, mining, known)
         mined = [Example(text, injected=False, counts=1.0, group="") for text in passages]
-        if mining is MINING_ROUNDS[-1]:
+        if mining is MINING_ROUNDS[1]:
             mined += plainest()
         table = table.joined(Table(mined, words))
         learned = learn_windows(table, np.ones(len(table.injected), bool), learned)

@@ -31,10 +31,10 @@ def _share(flags: list[bool]) -> float:
     ("part", "recall", "wrong"),
     [
         ("development", 0.90, 0.015),
-        ("heldout", 0.68, 0.035),
-        ("unseen", 0.73, 0.025),
-        ("varied", 0.56, 0.01),
-        ("blind", 0.75, 0.09),
+        ("heldout", 0.62, 0.025),
+        ("unseen", 0.67, 0.02),
+        ("varied", 0.47, 0.01),
+        ("blind", 0.65, 0.055),
     ],
 )
 def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) -> None:
@@ -48,7 +48,7 @@ def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) 
 
 
 def test_code_that_nothing_was_tuned_on_is_seldom_taken_for_an_instruction() -> None:
-    assert _share([_flagged(text) for _, text in held_out_clean_texts()]) <= 0.015
+    assert _share([_flagged(text) for _, text in held_out_clean_texts()]) <= 0.005
 
 
 def test_styles_and_kinds_of_documents_are_of_one_part_only() -> None:
