@@ -2,11 +2,12 @@
 ``injection_windows.bin`` (``injection_windows_training``).
 
 ``python -m benchmarks.injection_training`` writes both files, the same for the same tree and machine; ``--windows``
-only the second; ``--report`` prints what the committed weights do with each part, style by style, and changes nothing.
+only the second; ``--writers`` prints what is found of each writer by models that have not seen that writer;
+``--report`` prints what the committed weights do with each part, style by style, and changes nothing.
 The first stage learns from the development part of the labelled texts: logistic regression over the signs of the
 likeliest window of each text, drawn towards each sign's ``prior``, weights never below 0, AdaGrad with whole
 gradients: no chance is in it. Beside the labelled texts, which make up both classes, pieces of installed packages
-stand for code and prose without instructions.
+stand for code and prose without instructions, and for the second stage passages of real files (``injection_mining``).
 """
 
 import math

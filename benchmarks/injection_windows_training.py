@@ -3,7 +3,7 @@
 Logistic regression over the features of windows (``headgate.detectors.injection_windows``), drawn towards 0. A text
 counts by its likeliest window under the weights of the round before; of a text without an instruction, the likeliest
 windows of all rounds stay. L-BFGS from 0 (Nocedal, 1980): no chance is in it. How likely a window must be is chosen
-so that few plain texts of writers who were left out of the training are flagged.
+so that few whole files that nothing was learned from are flagged.
 """
 
 import json
