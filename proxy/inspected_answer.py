@@ -33,6 +33,8 @@ _NO_ROOM: Final = "the gate holds as much of other bodies as it may"
 _NOBODY_LOOKED: Final = "nobody looked at it"
 _VALUE_MIN_BYTES: Final = 3
 """Of JSON text, for a value that is an object in memory: ``[],``."""
+_LITTLE_BYTES: Final = 1024
+"""Of a slow answer: so little is no beginning to judge by."""
 _CUT: Final = "the rest of the answer is withheld"
 
 
@@ -61,6 +63,7 @@ class InspectedAnswer(HttpStream):
         self._budget = budget
         self._answer_reserved = 0
         self._answer_deadline: commands.RequestWakeup | None = None
+        self._waits_on = False
 
     def start_response_stream(self) -> Commands[None]:
         inspection = flow_state(self.flow).inspection
@@ -108,6 +111,12 @@ class InspectedAnswer(HttpStream):
     def withhold_late_answer(self) -> Commands[None]:
         if self.is_collecting and self._paused is None:
             inspection = self._inspection
+            if inspection.is_in_part and len(self.response_body_buf) < _LITTLE_BYTES and not self._waits_on:
+                self._waits_on = True  # else a server would only have to wait before it says what nobody may read
+                seconds = inspection.limits.seconds - inspection.patience_seconds
+                self._answer_deadline = commands.RequestWakeup(max(0.0, seconds))
+                yield self._answer_deadline
+                return
             if inspection.is_in_part:
                 yield from self._pass_after_beginning()
                 return

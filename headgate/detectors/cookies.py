@@ -9,20 +9,25 @@ from urllib.parse import unquote_to_bytes
 from headgate.detectors.document import SEPARATOR
 from headgate.detectors.encodings import as_text, from_base64, from_hexadecimal
 from headgate.detectors.limits import Budget
+from headgate.detectors.model import GapReason
 from headgate.detectors.secrets import GENERIC, find_secrets
 from headgate.kernel.canonical_json import JsonObject
 
 CREDENTIAL_IN_COOKIE: Final = "credential_in_cookie"
 _SESSIONS: Final = frozenset((*GENERIC, "json_web_token", "jwt", "jwt_base64"))
 _SURE: Final = 0.7
-_TEXTS_MAX: Final = 64
-_LENGTHS: Final = range(12, 4096)
+_TEXTS_MAX: Final = 512
+_LENGTH_MIN: Final = 12
+_DECODED_LENGTH_MAX: Final = 16_384
 _JSON_STARTS: Final = (b"{", b"[")
 
 
 def cookies_with_credentials(http: JsonObject, budget: Budget) -> Iterator[str]:
     """The texts of cookies that are, or encode, a credential of a vendor."""
     texts = _cookie_texts(http)
+    if len(texts) > _TEXTS_MAX:
+        budget.note(GapReason.VALUES, f"more than {_TEXTS_MAX} texts in cookies")
+        texts = texts[:_TEXTS_MAX]
     if not texts:
         return
     readings = [(text, reading) for text in texts for reading in _readings(text)]
@@ -47,16 +52,16 @@ def _cookie_texts(http: JsonObject) -> list[str]:
     """``http.sent.cookie``: see ``JudgedContent.by_field``."""
     sent = http.get("sent")
     cookies = sent.get("cookie") if isinstance(sent, dict) else None
-    texts = (
-        [one for one in cookies if isinstance(one, str) and len(one) in _LENGTHS] if isinstance(cookies, list) else []
-    )
-    return texts[:_TEXTS_MAX]
+    listed = cookies if isinstance(cookies, list) else []
+    return [one for one in listed if isinstance(one, str) and len(one) >= _LENGTH_MIN]
 
 
 def _readings(text: str) -> Iterator[bytes]:
     """As it stands, and decoded. JSON in a cookie is the web site's own: it holds the tokens that it gave."""
     raw = unquote_to_bytes(text)
     yield raw
+    if len(raw) > _DECODED_LENGTH_MAX:
+        return
     bare = raw.rstrip(b"=")
     for decoded in (from_hexadecimal(bare), from_base64(bare[: len(bare) - (len(bare) % 4 == 1)])):
         if decoded is not None and as_text(decoded) is not None and not decoded.startswith(_JSON_STARTS):

@@ -4,6 +4,7 @@ import binascii
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 import re2
@@ -83,7 +84,8 @@ def joined_document_of(documents: Sequence[Document], earlier: Sequence[JoinedTe
     """What the texts of ``documents`` make together, also with ``earlier`` ones, and what is encoded in that."""
     joined = Document()
     budget.know_size(sum(one.size for one in documents))
-    for origin, text in joined_texts(documents, earlier):
+    turned_round = joined_texts(documents[::-1], ()) if documents[1:] else ()  # whoever reads them knows their order
+    for origin, text in chain(joined_texts(documents, earlier), turned_round):
         if budget.allows_decoded(len(text)):
             joined.add(text, origin, folded=False)
     _decode(joined, budget)

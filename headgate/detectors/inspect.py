@@ -49,7 +49,8 @@ class InspectedContent:
     ) -> None:
         prepare()
         self._limits = limits
-        self._texts = _Decoded(limits, lambda budget: document_of(value, budget, attachments))
+        self._began = thread_time() if limits.is_for_all else None
+        self._texts = self._decoded(lambda budget: document_of(value, budget, attachments))
         self._asides: dict[frozenset[str], _Decoded] = {}
         self._joined: dict[tuple[tuple[JoinedText, ...], frozenset[str] | None], _Decoded] = {}
 
@@ -77,31 +78,35 @@ class InspectedContent:
 
     def _aside(self, aside: Aside) -> "_Decoded":
         if aside.key not in self._asides:
-            self._asides[aside.key] = _Decoded(self._limits, lambda budget: document_of(aside.value, budget))
+            self._asides[aside.key] = self._decoded(lambda budget: document_of(aside.value, budget))
         return self._asides[aside.key]
 
     def _joined_texts(self, look: Look, texts: Sequence["_Decoded"]) -> "_Decoded":
         key = look.joined, None if look.aside is None else look.aside.key
         if key not in self._joined:
             documents = [one.document for one in texts]
-            self._joined[key] = _Decoded(
-                self._limits, lambda budget: joined_document_of(documents, look.joined, budget)
-            )
+            self._joined[key] = self._decoded(lambda budget: joined_document_of(documents, look.joined, budget))
         return self._joined[key]
+
+    def _decoded(self, make: Callable[[Budget], Document]) -> "_Decoded":
+        return _Decoded(self._limits, make, self._began)
 
 
 class _Decoded:
     """A document, and what each detector has found in it."""
 
-    def __init__(self, limits: Limits, make: Callable[[Budget], Document]) -> None:
+    def __init__(self, limits: Limits, make: Callable[[Budget], Document], began: float | None) -> None:
+        """``began``: when the inspection did, whose seconds are for all."""
+        self._began = began
+        self._seconds = 0.0
         began = thread_time()
-        budget = Budget(limits)
+        budget = self._budget(limits)
         self.document = make(budget)
         self._limits = limits
         self._buffer = self.document.buffer()
         self._gaps = budget.gaps
         self._seconds = thread_time() - began
-        self._by_detector: dict[Detector, tuple[list[Match], _Gaps]] = {}
+        self._by_detector: dict[tuple[Detector, frozenset[str]], tuple[list[Match], _Gaps]] = {}
 
     def found(
         self, detectors: Sequence[Detector], look: Look, gaps: _Gaps, known: set[tuple[str, str]]
@@ -110,26 +115,33 @@ class _Decoded:
         _add(gaps, self._gaps)
         matches: list[Match] = []
         for detector in detectors:
-            of_detector, not_looked_at = self._matches(detector)
+            of_detector, not_looked_at = self._matches(detector, look.kinds)
             _add(gaps, not_looked_at)
-            matches += (one for one in of_detector if not look.kinds or one.kind in look.kinds)
+            matches += of_detector
         places = Places(self.document, self._buffer)
         for match in sorted(in_one_piece(self.document, matches), key=lambda one: one.start):
             text = self._buffer[match.start : match.end].decode("utf-8", "replace")
             if self._counts(match, text, look, known):
                 yield Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)), text
 
-    def _matches(self, detector: Detector) -> tuple[list[Match], _Gaps]:
-        if detector not in self._by_detector:
-            budget = Budget(self._limits, spent_seconds=self._seconds)
+    def _matches(self, detector: Detector, kinds: frozenset[str]) -> tuple[list[Match], _Gaps]:
+        """Only of these ``kinds``, before they are counted: what does not count takes no place of what does."""
+        key = detector, kinds
+        if key not in self._by_detector:
+            budget = self._budget(self._limits)
             matches: list[Match] = []
             for match in detector(self._buffer, budget) if budget.has_time() else ():
+                if kinds and match.kind not in kinds:
+                    continue
                 matches.append(match)
                 if len(matches) >= _MATCHES_PER_FINDING * self._limits.findings_max:
                     budget.gaps.setdefault(GapReason.FINDINGS, _too_many(self._limits))
                     break
-            self._by_detector[detector] = matches, budget.gaps
-        return self._by_detector[detector]
+            self._by_detector[key] = matches, budget.gaps
+        return self._by_detector[key]
+
+    def _budget(self, limits: Limits) -> Budget:
+        return Budget(limits, spent_seconds=self._seconds if self._began is None else thread_time() - self._began)
 
     def _counts(self, match: Match, text: str, look: Look, known: set[tuple[str, str]]) -> bool:
         return not self.document.piece_at(match.start).origin.has_step(JOINED_STEPS) or (

@@ -9,7 +9,8 @@ from headgate.detectors.model import Gap, GapReason
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Sizes in bytes of UTF-8. ``decoded_factor``: decoded texts may be this many times the input, and the floor."""
+    """Sizes in bytes of UTF-8. ``seconds_max``: for decoding and each detector; with ``is_for_all``, for all of them
+    together. ``decoded_factor``: decoded texts may be this many times the input, and the floor."""
 
     input_bytes_max: int = 1024 * 1024
     decoded_factor: int = 3
@@ -20,6 +21,7 @@ class Limits:
     candidates_floor: int = 400
     findings_max: int = 500
     seconds_max: float = 0.8
+    is_for_all: bool = False
 
 
 DEFAULT_LIMITS = Limits()

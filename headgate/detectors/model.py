@@ -30,6 +30,13 @@ class GapReason(StrEnum):
     UNSCANNABLE = "unscannable"
 
 
+_UNSCANNABLE: Final = frozenset({GapReason.UNSCANNABLE})
+_LIMITS: Final = frozenset(
+    {GapReason.INPUT_SIZE, GapReason.VALUES, GapReason.DECODED_SIZE, GapReason.DECODING_DEPTH, GapReason.TIME}
+)
+"""Large ordinary files meet these. What hides meets others: runs of combining marks, places to look at without end."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """``path``: of the value inside the inspected JSON (RFC 9535, shorthand where it can be), ``$`` for a bare text.
@@ -91,10 +98,11 @@ class Inspection:
     def complete(self) -> bool:
         return not self.gaps
 
-    @property
-    def only_unscannable(self) -> bool:
-        """Whether all omitted content is unscannable, and no bound was met."""
-        return bool(self.gaps) and all(gap.reason is GapReason.UNSCANNABLE for gap in self.gaps)
+    def is_unscannable(self, *, limits_too: bool = False) -> bool:
+        """Whether something was left out, and only what cannot be opened. ``limits_too``: or what there was no room or
+        no time for."""
+        reasons = _UNSCANNABLE | _LIMITS if limits_too else _UNSCANNABLE
+        return bool(self.gaps) and all(gap.reason in reasons for gap in self.gaps)
 
     @property
     def kinds(self) -> tuple[str, ...]:

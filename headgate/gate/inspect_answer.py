@@ -8,6 +8,7 @@ decided the call.
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from headgate.gate.candidate import ReadAction
@@ -27,13 +28,10 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
-from headgate.nlp_policies.results import unscannable
 from headgate.policies.model import Verdict
 from headgate.protocols.answer_head import AnswerHead
 from headgate.protocols.answer_pieces import Windows
 
-BEGINNING_BYTES: Final = 128 << 10
-"""Of an answer that passes once its beginning is clear. Detectors of instructions take a third of a second for it."""
 INSPECTION_FAILED: Final = "the inspection failed"
 _WITHHOLD: Final = "withhold"
 _JUDGE: Final = "judge"
@@ -106,11 +104,10 @@ class AnswerJudge:
 
     @property
     def lets_unscannable_pass(self) -> bool:
-        """Whether it is enough to inspect the beginning of a large answer, as no policy objects to what it cannot open.
-        Language models and classifiers judge what is whole."""
-        return not self.needs_the_whole and all(
-            policy.draft.if_unscannable is Verdict.ALLOW for policy in self.policies
-        )
+        """Whether no policy objects to what it cannot open: then the beginning of a large answer is enough. Language
+        models and classifiers judge what is whole."""
+        allowing = [policy.draft.if_unscannable is Verdict.ALLOW for policy in self.policies]
+        return bool(allowing) and all(allowing) and not self.needs_the_whole
 
     @property
     def needs_the_whole(self) -> bool:
@@ -120,13 +117,12 @@ class AnswerJudge:
 
     async def of_answer(self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None) -> Verdicts:
         """``definitions``: of the tools that the answer offers."""
-        read = judged_answer
-        if definitions is None and self.lets_unscannable_pass:
-            read, max_bytes = judged_beginning, min(max_bytes, BEGINNING_BYTES)
-        if answer.is_large:
-            content = await asyncio.to_thread(read, self.call, answer, max_bytes=max_bytes)
+        if answer.is_whole:
+            in_part = definitions is None and self.lets_unscannable_pass
+            read = partial(judged_answer, self.call, answer, max_bytes=max_bytes, in_part=in_part)
         else:
-            content = read(self.call, answer, max_bytes=max_bytes)
+            read = partial(judged_beginning, self.call, answer)
+        content = await asyncio.to_thread(read) if answer.is_large else read()
         if definitions is not None:
             content = with_definitions(content, definitions)
         elif self.call.describes_an_agent:
@@ -152,18 +148,10 @@ class AnswerJudge:
     async def _verdicts(self, content: JudgedContent) -> Verdicts:
         if content.unread is not None:
             return self.not_inspected(content.unread)
-        content = replace(content, agent_id=self.agent_id)
+        limits_pass = content.other_tools is None and self.lets_unscannable_pass
+        content = replace(content, agent_id=self.agent_id, limits_pass=limits_pass)
         results = await self.evaluator.evaluate_all(self.policies, content, self.providers)
-        if self.lets_unscannable_pass:
-            results = [self._as_unscannable(one) for one in results]
         return Verdicts(tuple(results), self._objections(results))
-
-    def _as_unscannable(self, result: NlpResult) -> NlpResult:
-        """What detectors had no room or no time for counts as what they cannot open."""
-        if result.error != Failure.NOT_INSPECTED.value:
-            return result
-        policy = next(one for one in self.policies if one.policy_id == result.policy_id)
-        return replace(unscannable(policy, result.reasoning, result.engine), latency_ms=result.latency_ms)
 
     def _objections(self, results: Sequence[NlpResult]) -> str | None:
         names = {policy.policy_id: policy.draft.name for policy in self.policies}

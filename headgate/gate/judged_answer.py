@@ -34,6 +34,8 @@ _CHARSETS: Final = {
     **dict.fromkeys(("gbk", "gb2312"), "gb18030"),
     **{name: name for name in ("euc-jp", "euc-kr", "big5", "utf-16", "utf-16le", "utf-16be")},
 }
+BEGINNING_BYTES: Final = 128 << 10
+"""Of an answer that passes once its beginning is clear. Detectors of instructions take a third of a second for it."""
 _LARGE_BYTES: Final = 16 << 10
 _NO_BODY: Final = "it has a body where there is none"
 _NOT_TEXT: Final = "the body is not text"
@@ -67,7 +69,8 @@ class Answer:
         return len(self.body) > _LARGE_BYTES or (bool(self.body) and self.head.is_coded)
 
 
-def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> JudgedContent:
+def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int, in_part: bool = False) -> JudgedContent:
+    """``in_part``: of an answer that decodes to more than ``max_bytes`` the beginning is enough."""
     value = _value(call, answer.head, answer.trailers)
     if not answer.body:
         return JudgedContent(value, None)
@@ -76,25 +79,25 @@ def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> Judg
     try:
         most = content_coding.decoded_bytes_max(len(answer.body), max_bytes)
         decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=most)
-    except (AmbiguousRequestError, PayloadTooLargeError) as error:
+    except PayloadTooLargeError as error:
+        return judged_beginning(call, answer) if in_part else JudgedContent(value, error.message)
+    except AmbiguousRequestError as error:
         return JudgedContent(value, error.message)
-    return _with_body(value, decoded, answer.head.charset)
+    content = _with_body(value, decoded, answer.head.charset)
+    return replace(content, unscannable=PART) if in_part and is_part(answer.head) else content
 
 
-def judged_beginning(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> JudgedContent:
-    """At most the first ``max_bytes`` of it. What is not looked at is unscannable."""
-    value = _value(call, answer.head, answer.trailers)
-    if not answer.body and answer.is_whole:
-        return JudgedContent(value)
+def judged_beginning(call: AnsweredCall, answer: Answer) -> JudgedContent:
+    """At most the first ``BEGINNING_BYTES`` of it. What is not looked at is unscannable."""
+    value, body = _value(call, answer.head, answer.trailers), answer.body
     if answer.head.bodyless:
         return JudgedContent(value, _NO_BODY)
     try:
-        decoded, is_all = content_coding.decode_beginning(answer.body, answer.head.coding, max_bytes=max_bytes)
+        decoded, _ = content_coding.decode_beginning(body, answer.head.coding, max_bytes=BEGINNING_BYTES)
     except AmbiguousRequestError as error:
         return JudgedContent(value, error.message)
-    if is_all and answer.is_whole:
-        content = _with_body(value, decoded, answer.head.charset)
-        return replace(content, unscannable=PART) if is_part(answer.head) else content
+    if len(body) > BEGINNING_BYTES and 2 * len(decoded) < BEGINNING_BYTES:
+        return JudgedContent(value, "its content coding hides what it begins with")  # a long name, empty blocks
     content = _with_body(value, _without_cut_character(decoded, answer.head.charset), answer.head.charset)
     return replace(content, unscannable=f"only its first {len(decoded)} bytes were inspected")
 

@@ -20,7 +20,8 @@ class JudgedContent:
     Both are for detectors: a language model sees ``value``, where such fields are masked. ``unscannable``: what no
     detector can open either, in words. ``joined``: what it makes together with requests before it. ``other_tools``: it
     holds definitions of tools, which detectors look at more strictly, and these are the names of other servers' tools.
-    ``agent_id``: whose turn it is when it is inspected.
+    ``agent_id``: whose turn it is when it is inspected. ``limits_pass``: what detectors have no room or no time for
+    counts as what they cannot open.
     """
 
     value: JsonValue
@@ -31,6 +32,7 @@ class JudgedContent:
     joined: tuple[JoinedText, ...] = ()
     other_tools: frozenset[str] | None = None
     agent_id: str = ""
+    limits_pass: bool = False
 
     def for_detectors(self, except_headers: Collection[str] = ()) -> JsonValue:
         """``value`` with the header fields as they are sent, without those that the policy leaves out."""

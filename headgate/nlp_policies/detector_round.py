@@ -13,8 +13,8 @@ from headgate.judges.model import Failure
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import HeadgateError
 from headgate.nlp_policies.content import JudgedContent
-from headgate.nlp_policies.model import NlpPolicy, NlpResult, Outcome
-from headgate.nlp_policies.results import detected, failed, unscannable
+from headgate.nlp_policies.model import NlpPolicy, NlpResult
+from headgate.nlp_policies.results import detected, failed, with_unscannable
 from headgate.policies.model import Verdict
 
 _log = structlog.get_logger(__name__)
@@ -27,6 +27,7 @@ SMALL_LIMITS: Final = Limits(
     decoded_bytes_floor=4 * SMALL_CHARACTERS,
     candidates_floor=64,
     seconds_max=0.005,
+    is_for_all=True,
 )
 """Limits of an inspection in the event loop. Most calls fit them; a switch to a thread costs as much as inspecting."""
 
@@ -65,7 +66,8 @@ class DetectorRound:
         for policy in tuple(self.left):
             self._ask(policy, DEFAULT_LIMITS)
             if perf_counter() >= until:
-                return
+                break
+        self._assessed = None  # hundreds may wait for their next turn, each with a decoded content
 
     def _ask(self, policy: NlpPolicy, limits: Limits) -> None:
         result = self._result(policy, limits)
@@ -84,15 +86,13 @@ class DetectorRound:
             found = self._assessed.assess(self._query(policy))
             if found.inspection.gaps and limits is SMALL_LIMITS:
                 return None
-            result = detected(policy, found)
+            result = detected(policy, found, limits_pass=content.limits_pass)
         except HeadgateError as error:
             return failed(policy, Failure.INTERNAL.value, error.message)
         except Exception as error:  # noqa: BLE001 - a defect in a detector must hold the call, not let it through
             _log.error("nlp_policy_failed", policy_id=policy.policy_id, error=repr(error))
             return failed(policy, Failure.INTERNAL.value, "the policy could not be evaluated")
-        if content.unscannable is not None and result.outcome is Outcome.CLEAR:
-            return unscannable(policy, content.unscannable, result.engine)
-        return result
+        return with_unscannable(policy, content.unscannable, result)
 
     def _query(self, policy: NlpPolicy) -> Query:
         scope = policy.draft.scope

@@ -26,7 +26,7 @@ from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.detector_round import DetectorRound
 from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
-from headgate.nlp_policies.results import classified, failed, judged, recalled_result, unscannable
+from headgate.nlp_policies.results import classified, failed, judged, recalled_result, unscannable, with_unscannable
 from headgate.policies.model import Verdict
 
 _log = structlog.get_logger(__name__)
@@ -90,7 +90,7 @@ class Evaluator:
     ) -> NlpResult:
         """What this policy says. Raises nothing: what fails is ``on_error``."""
         if policy.draft.provider == EMBEDDED:
-            return (await self._detect([policy], content))[0]
+            return (await self._detect(DetectorRound([policy], content), [policy], content))[0]
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.deadline_seconds):
@@ -113,15 +113,17 @@ class Evaluator:
         are then not wanted any more."""
         with_detectors = [one for one in policies if one.draft.provider == EMBEDDED]
         if len(with_detectors) == len(policies):
-            return await self._detect(policies, content)
+            return await self._detect(DetectorRound(policies, content), policies, content)
+        started = time.perf_counter()
         tasks = TaskSet(lambda name, error: _log.error("nlp_policy_failed", task=name, error=repr(error)))
         running = {
             tasks.start(self._alone(one, content, providers, recalled), name=one.policy_id)
             for one in policies
             if one.draft.provider != EMBEDDED
         }
+        asked = DetectorRound(with_detectors, content)
         if with_detectors:
-            running.add(tasks.start(self._detect(with_detectors, content), name="detectors"))
+            running.add(tasks.start(self._detect(asked, with_detectors, content), name="detectors"))
         results: dict[str, NlpResult] = {}
         try:
             while running:
@@ -134,6 +136,9 @@ class Evaluator:
                     break
         finally:
             await tasks.close()
+        for policy in with_detectors:  # those that had answered when another ended the rest
+            if policy.policy_id not in results and (said_before := asked.results.get(policy.policy_id)) is not None:
+                results[policy.policy_id] = self._ended(policy, said_before, started, self.detector_seconds)
         return [results[one.policy_id] for one in policies if one.policy_id in results]
 
     async def _alone(
@@ -141,13 +146,14 @@ class Evaluator:
     ) -> list[NlpResult]:
         return [await self.evaluate(policy, content, providers, recalled=recalled)]
 
-    async def _detect(self, policies: Sequence[NlpPolicy], content: JudgedContent) -> list[NlpResult]:
+    async def _detect(
+        self, asked: DetectorRound, policies: Sequence[NlpPolicy], content: JudgedContent
+    ) -> list[NlpResult]:
         """What each says, up to the first deny. Inspects small content in the event loop; in a thread what is large, or
         exceeds ``SMALL_LIMITS``. Raises nothing."""
         if not policies:
             return []
         started = time.perf_counter()
-        asked = DetectorRound(policies, content)
         failure: Exception | None = None
         try:
             async with asyncio.timeout(self.detector_seconds):
@@ -189,10 +195,10 @@ class Evaluator:
     def _ended(self, policy: NlpPolicy, result: NlpResult, started: float, seconds: float) -> NlpResult:
         """With the time that it took; one that came too late allows nothing: the event loop was too busy, and what
         waited for it may be decided already."""
-        took = time.perf_counter() - started
+        took = result.latency_ms / 1000 or time.perf_counter() - started
         if took > seconds and result.outcome is Outcome.CLEAR:
             result = failed(policy, Failure.TIMEOUT.value, f"no answer within {seconds:g} s")
-        result = replace(result, latency_ms=result.latency_ms or round(took * 1000, 3))
+        result = replace(result, latency_ms=round(took * 1000, 3))
         self.observe(result)
         return result
 
@@ -202,7 +208,7 @@ class Evaluator:
             value = content.for_detectors(policy.draft.scope.except_headers)
             read = await turn.in_thread(read_texts, value, content.attachments)
         said = await self.classifiers.classify(policy.org_id, policy.policy_id, policy.model, read.texts)
-        return _with_unscannable(policy, content, classified(policy, said, read.inspection))
+        return with_unscannable(policy, content.unscannable, classified(policy, said, read.inspection))
 
     async def _judge(
         self,
@@ -242,13 +248,6 @@ class Evaluator:
 
         verdict = await self.judges.ask(question, may_ask=may_ask, use_cache=use_cache)
         return judged(policy, provider, verdict, key)
-
-
-def _with_unscannable(policy: NlpPolicy, content: JudgedContent, result: NlpResult) -> NlpResult:
-    """What was found beside what cannot be opened counts first."""
-    if content.unscannable is None or result.outcome is not Outcome.CLEAR:
-        return result
-    return unscannable(policy, content.unscannable, result.engine)
 
 
 def decision_of(results: Sequence[NlpResult]) -> Verdict:

@@ -19,12 +19,13 @@ _CLASSIFIER: Final = "classifier"
 _DIGEST_CHARACTERS: Final = 16
 
 
-def detected(policy: NlpPolicy, found: Assessment) -> NlpResult:
-    """What detectors found; where they could not look everywhere, nothing found is an error."""
+def detected(policy: NlpPolicy, found: Assessment, *, limits_pass: bool = False) -> NlpResult:
+    """What detectors found; where they could not look everywhere, nothing found is an error. ``limits_pass``: what
+    there was no room or no time for counts as what cannot be opened."""
     draft = policy.draft
     matches = found.risk_score >= draft.threshold
     outcome = Outcome.MATCH if matches else Outcome.CLEAR if found.inspection.complete else Outcome.ERROR
-    if outcome is Outcome.ERROR and found.inspection.only_unscannable:
+    if outcome is Outcome.ERROR and found.inspection.is_unscannable(limits_too=limits_pass):
         return unscannable(policy, found.reasoning, found.engine.value)
     return NlpResult(
         policy_id=policy.policy_id,
@@ -50,7 +51,7 @@ def classified(policy: NlpPolicy, said: Classification, read: Inspection) -> Nlp
     matches = said.risk_score >= draft.threshold
     outcome = Outcome.MATCH if matches else Outcome.CLEAR if read.complete else Outcome.ERROR
     gaps = "; ".join(gap.detail for gap in read.gaps)
-    if outcome is Outcome.ERROR and read.only_unscannable:
+    if outcome is Outcome.ERROR and read.is_unscannable():
         return unscannable(policy, gaps, _CLASSIFIER)
     label, score = said.scores[0]
     reasoning = (
@@ -147,6 +148,13 @@ def unscannable(policy: NlpPolicy, reason: str, engine: str) -> NlpResult:
         risk_score=0.0 if passes else _WORST,
         engine=engine,
     )
+
+
+def with_unscannable(policy: NlpPolicy, why: str | None, result: NlpResult) -> NlpResult:
+    """What was found beside what cannot be opened (``why``) counts first."""
+    if why is None or result.outcome is not Outcome.CLEAR:
+        return result
+    return unscannable(policy, why, result.engine)
 
 
 def failed(policy: NlpPolicy, error: str, reason: str) -> NlpResult:

@@ -10,7 +10,7 @@ from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, Outc
 from headgate.policies.model import Verdict
 
 SEEDED_PROFILE: Final = "balanced"
-"""That a new organization begins with."""
+"""The profile of a new organization."""
 
 
 @dataclass(frozen=True, slots=True)

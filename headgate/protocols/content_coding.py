@@ -54,7 +54,7 @@ def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
 def decode_beginning(body: bytes, coding: str, *, max_bytes: int) -> tuple[bytes, bool]:
     """(at most the first ``max_bytes`` of what ``body`` decodes to, whether that is all of it); ``body`` may be cut.
 
-    Raises AmbiguousRequestError where it is damaged.
+    Raises AmbiguousRequestError where it is damaged, or has bytes after its end.
     """
     decoded, ended = _decoded(body, coding, max_bytes)
     return decoded[:max_bytes], ended and len(decoded) <= max_bytes
@@ -77,7 +77,9 @@ def _inflate(body: bytes, window_bits: int, max_bytes: int) -> tuple[bytes, bool
         decoded = decoder.decompress(body, max_bytes + 1)
     except zlib.error as error:
         raise AmbiguousRequestError(_DAMAGED) from error
-    return decoded, decoder.eof and not decoder.unused_data
+    if decoder.unused_data:
+        raise AmbiguousRequestError(_TRAILING)
+    return decoded, decoder.eof
 
 
 def _unbrotli(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
@@ -107,4 +109,6 @@ def _unzstd(body: bytes, max_bytes: int) -> tuple[bytes, bool]:
             at += _ZSTD_STEP
     except zstandard.ZstdError as error:
         raise AmbiguousRequestError(_DAMAGED) from error
-    return bytes(decoded), decoder.eof and not decoder.unused_data and at >= len(body)
+    if decoder.eof and (decoder.unused_data or at < len(body)):
+        raise AmbiguousRequestError(_TRAILING)
+    return bytes(decoded), decoder.eof

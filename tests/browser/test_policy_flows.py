@@ -100,4 +100,4 @@ def test_a_content_policy_is_tried_on_a_text(open_window: OpenWindow, administra
     page.get_by_label("Text or JSON").fill("aws_access_key_id = " + "AKIA" + "Q3EGXZ7TNWB5YLPM")
     page.get_by_role("button", name="Try", exact=True).click()
     expect(page.get_by_role("status")).to_contain_text("It matches")
-    expect(page.get_by_role("region", name="Findings")).to_contain_text("aws access token")
+    expect(page.get_by_role("table", name="Findings")).to_contain_text("aws access token")

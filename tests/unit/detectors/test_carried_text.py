@@ -215,6 +215,14 @@ def test_a_vendors_credential_in_a_cookie_is_found() -> None:
     assert _cookie_issues("a", "dark", _GITHUB, "b", sign_in=True) == (CREDENTIAL_IN_COOKIE,)
 
 
+def test_many_cookies_and_long_ones_hide_no_credential() -> None:
+    assert _cookie_issues(*[f"filler-number-{number}" for number in range(100)], _GITHUB) == (CREDENTIAL_IN_COOKIE,)
+    assert _cookie_issues("dark " * 5_000 + _GITHUB) == (CREDENTIAL_IN_COOKIE,)
+    sent: JsonValue = {"cookie": [f"filler-number-{number}" for number in range(600)]}
+    http: JsonValue = {"method": "GET", "host": "px.example.com", "path": "/c", "headers": {}, "sent": sent}
+    assert not assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http}).inspection.complete
+
+
 @pytest.mark.parametrize(
     "text",
     [

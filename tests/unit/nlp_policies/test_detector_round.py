@@ -103,6 +103,39 @@ def test_what_stands_in_an_excepted_field_is_found_nowhere_else(encode: Callable
     assert results["nlp_excepting"].outcome is Outcome.CLEAR
 
 
+def test_a_credential_cut_into_an_excepted_field_and_the_body_is_found_by_the_other() -> None:
+    http: JsonObject = {"headers": {"x-part": _TOKEN[:_CUT]}}
+    excepting = _policy("secrets", name="excepting", scope=Scope(except_headers=("x-part",)))
+
+    results = _asked([_policy("secrets"), excepting], JudgedContent({"http": http, "body": {"a": _TOKEN[_CUT:]}}))
+
+    assert [one.outcome for one in results.values()] == [Outcome.MATCH, Outcome.CLEAR]
+
+
+def test_other_kinds_take_no_place_of_those_that_count() -> None:
+    mails = " ".join(f"maria{number}@example.com" for number in range(2_600))
+    accounts = _policy("pii", scope=Scope(kinds=("iban",)))
+
+    results = _asked([accounts], JudgedContent({"to": mails, "note": "Konto DE89 3704 0044 0532 0130 00"}))
+    alone = _asked([accounts], JudgedContent({"to": mails}))
+
+    assert results["nlp_pii"].issues == ("iban",)
+    assert (alone["nlp_pii"].outcome, alone["nlp_pii"].error) == (Outcome.CLEAR, None)
+
+
+@pytest.mark.parametrize(("text", "passes"), [("The plan is fine. " * 30_000, True), ("a" + "\u0301" * 300, False)])
+def test_of_an_answer_only_ordinary_limits_pass(text: str, passes: bool) -> None:
+    policy = _policy("injection", on_unscannable=Verdict.ALLOW)
+
+    strictly, in_part = (
+        _asked([policy], JudgedContent({"body": text * 3}, limits_pass=limits_pass))["nlp_injection"]
+        for limits_pass in (False, True)
+    )
+
+    assert strictly.error == "not_inspected"
+    assert (in_part.outcome is Outcome.CLEAR, in_part.error) == (passes, "unscannable" if passes else "not_inspected")
+
+
 def test_a_credential_in_a_cookie_is_found_beside_a_policy_that_excepts_cookies() -> None:
     http: JsonObject = {**_HTTP, "scheme": "https", "path": "/", "headers": {"cookie": "theme=***"}}
     content = JudgedContent({**_CALL, "http": http}, sent={"cookie": [_TOKEN, "theme"]})

@@ -80,8 +80,9 @@ def test_the_beginning_of_a_cut_body_is_decoded(coding: str) -> None:
     cut, is_all = decode_beginning(encoded[: len(encoded) // 2], coding, max_bytes=len(text))
     assert text.startswith(cut)
     assert not is_all
-    with pytest.raises(AmbiguousRequestError):
-        decode_beginning(b"plain text, and no more than that", coding, max_bytes=1000)
+    for damaged in (b"plain text, and no more than that", encoded + encoded, encoded + b"x"):
+        with pytest.raises(AmbiguousRequestError):
+            decode_beginning(damaged, coding, max_bytes=2 * len(text))
 
 
 def test_what_is_in_no_coding_is_its_own_beginning() -> None:

@@ -10,13 +10,17 @@ from addons import inspection
 from addons.inspection import AnswerLimits
 from addons.limits import RequestLimits
 from addons.verdict import Ending
-from headgate.gate.inspect_answer import BEGINNING_BYTES
+from headgate.gate.judged_answer import BEGINNING_BYTES
 from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import CHUNKED, MAIL, ask, chunk, error_of, plain, policy
 
 LENIENT = policy(on_unscannable=Verdict.ALLOW)
 LARGE = b"all of it is plain text\n" * (BEGINNING_BYTES // 12)
 _HEAD = CHUNKED + b"text/plain\r\n\r\n"
+
+
+_NAMED = b"\x1f\x8b\x08\x08" + bytes(6) + b"n" * (2 * BEGINNING_BYTES) + b"\0" + gzip.compress(MAIL.encode())[10:]
+"""A file name of megabytes in front of what is compressed (RFC 1952, FNAME)."""
 
 
 def _chunked(body: bytes, size: int = 49_992) -> list[bytes]:
@@ -63,14 +67,25 @@ async def test_a_slow_answer_passes_once_its_beginning_is_clear(
 ) -> None:
     monkeypatch.setattr(inspection, "IN_PART_SECONDS", 0.3)
     running = await inspect(LENIENT)
-    slow = [_HEAD, *[chunk(b"line\n")] * 60, b"0\r\n\r\n"]
+    slow = [_HEAD, *[chunk(b"line\n" * 100)] * 60, b"0\r\n\r\n"]
     received, raw, completion = await ask(running, answer, *slow)
-    assert (received.status, raw.count(b"line")) == (200, 60)
+    assert (received.status, raw.count(b"line")) == (200, 6000)
     [entry] = completion.inspection["nlp"]
     assert entry["error"] == "unscannable"
     received, raw, completion = await ask(running, answer, _HEAD, chunk(MAIL.encode()), *slow[1:])
     assert "email" in error_of(received)["message"]
     assert b"line" not in raw
+
+
+async def test_a_server_that_says_nothing_for_long_is_waited_for(
+    inspect, answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "IN_PART_SECONDS", 0.1)
+    running = await inspect(LENIENT, limits=AnswerLimits(seconds=20))
+    silent = [_HEAD, *[chunk(b".")] * 60, chunk(MAIL.encode()), b"0\r\n\r\n"]
+    received, raw, _ = await ask(running, answer, *silent, wait_seconds=30)
+    assert "email" in error_of(received)["message"]
+    assert MAIL.encode() not in raw
 
 
 @pytest.mark.parametrize(("text", "status"), [(b"part", 206), (MAIL.encode(), 403)])
@@ -87,6 +102,9 @@ async def test_a_part_of_something_larger_is_looked_at(inspect, answer, text, st
     [
         (plain(b"x", "content-encoding: compress"), "content coding"),
         (plain(b"plain", "content-encoding: gzip"), "not in the content coding"),
+        (plain(gzip.compress(b"hello") + gzip.compress(MAIL.encode()), "content-encoding: gzip"), "after its end"),
+        (plain(gzip.compress(MAIL.encode())[:20], "content-encoding: gzip"), "ends early"),
+        (plain(_NAMED, "content-encoding: gzip"), "hides what it begins with"),
         (plain(b"+AG0-aria", "content-type: text/plain; charset=utf-7"), "character set"),
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n" + chunk(b"x") + b"0\r\n\r\n", "transfer"),
     ],
@@ -95,6 +113,15 @@ async def test_what_hides_its_text_is_withheld_all_the_same(inspect, answer, scr
     running = await inspect(LENIENT)
     received, _, _ = await ask(running, answer, script)
     assert why in error_of(received)["message"]
+
+
+async def test_a_whole_answer_is_read_to_its_end(inspect, answer) -> None:
+    """Small on the wire; the address stands behind the bytes that would do for a larger one."""
+    running = await inspect(LENIENT)
+    lines = "".join(f"line {number} of the log\n" for number in range(BEGINNING_BYTES // 10)).encode()
+    body = gzip.compress(lines + MAIL.encode())
+    received, _, _ = await ask(running, answer, plain(body, "content-encoding: gzip"), wait_seconds=30)
+    assert "email" in error_of(received)["message"]
 
 
 async def test_one_policy_that_objects_to_the_unscannable_is_enough(inspect, answer) -> None:
