@@ -110,6 +110,7 @@ class GateHttpLayer(HttpLayer):
         # Not when they are dropped: their own code may still be under way.
         for dropped in self._dropped:
             empty(dropped)
+            dropped.handle_event = _too_late  # type: ignore[method-assign] # a wake-up that it asked for may still come
         self._dropped.clear()
         stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)
         self.streams[stream_id] = stream
@@ -170,3 +171,8 @@ def _fork(context: Context) -> Context:
     forked.options = context.options
     forked.layers = context.layers.copy()
     return forked
+
+
+def _too_late(_: events.Event) -> Commands[None]:
+    """For a stream that has ended."""
+    yield from ()

@@ -46,13 +46,13 @@ async def list_entries(
     return SetAsideListAnswer(data=[_answer(one) for one in found])
 
 
-@router.post("/admin/audit/set-aside/{entry_id}/apply")
+@router.post("/admin/audit/set-aside/{entry}/apply")
 async def apply(
-    entry_id: JournalEntryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
+    entry: JournalEntryId, principal: CurrentPrincipal, dependencies: CurrentDependencies
 ) -> SetAsideAnswer:
     """Applies an entry that was set aside, after the cause is mended. The event `journal_entry.applied` records it. 409
     with the reason if it still cannot be applied: it stays set aside."""
-    journal_id, position = parse_entry_id(entry_id)
+    journal_id, position = parse_entry_id(entry)
     by = change_by(principal, dependencies)
     return _answer(await apply_set_aside(dependencies.database, by, journal_id, position))
 

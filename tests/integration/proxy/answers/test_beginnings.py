@@ -1,5 +1,6 @@
 """Answers whose policies let pass what cannot be opened: once their beginning is clear, the rest passes as it comes."""
 
+import asyncio
 import gzip
 import hashlib
 import json
@@ -77,6 +78,23 @@ async def test_a_slow_answer_passes_once_its_beginning_is_clear(
     assert b"line" not in raw
 
 
+async def test_the_deadline_of_an_answer_that_has_ended_disturbs_no_later_one(
+    inspect, answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inspection, "IN_PART_SECONDS", 0.3)
+    running = await inspect(LENIENT)
+    running.upstream.scripts[b"/it"] = [plain(b"fine")]
+    reader, writer = await running.tunnel()
+    for pause in (0.0, 0.0, 0.7, 0.0):
+        await asyncio.sleep(pause)
+        writer.write(running.get("/it").replace(b"Connection: close\r\n", b""))
+        async with asyncio.timeout(30):
+            head = answer(await reader.readuntil(b"\r\n\r\n"))
+            assert (head.status, await reader.readexactly(int(head.headers["content-length"]))) == (200, b"fine")
+    writer.close()
+    await running.settled()
+
+
 async def test_a_server_that_says_nothing_for_long_is_waited_for(
     inspect, answer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -108,6 +126,7 @@ async def test_a_part_of_something_larger_is_looked_at(inspect, answer, text, st
         (plain(b"+AG0-aria", "content-type: text/plain; charset=utf-7"), "character set"),
         (b"HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n" + chunk(b"x") + b"0\r\n\r\n", "transfer"),
     ],
+    ids=lambda given: given if isinstance(given, str) else "",
 )
 async def test_what_hides_its_text_is_withheld_all_the_same(inspect, answer, script, why) -> None:
     running = await inspect(LENIENT)
