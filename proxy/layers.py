@@ -110,7 +110,7 @@ class GateHttpLayer(HttpLayer):
         # Not when they are dropped: their own code may still be under way.
         for dropped in self._dropped:
             empty(dropped)
-            dropped.handle_event = _too_late  # type: ignore[method-assign] # a wake-up that it asked for may still come
+            dropped.handle_event = _too_late  # type: ignore[assignment,method-assign] # a wake-up may still come
         self._dropped.clear()
         stream = GateStream(_fork(self.context), stream_id, self._limits, self._budget)
         self.streams[stream_id] = stream

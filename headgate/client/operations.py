@@ -606,9 +606,9 @@ def get_audit_set_aside(*, limit: int | None = None) -> Call[SetAsideListAnswer]
     return Call("GET", "/admin/audit/set-aside", parameters={"limit": limit})
 
 
-def apply_audit_set_aside(entry_id: str) -> Call[SetAsideAnswer]:
-    """Applies an entry that was set aside, after the cause is mended. ``POST /admin/audit/set-aside/{entry_id}/apply``"""
-    return Call("POST", f"/admin/audit/set-aside/{_segment(entry_id)}/apply")
+def apply_audit_set_aside(entry: str) -> Call[SetAsideAnswer]:
+    """Applies an entry that was set aside, after the cause is mended. ``POST /admin/audit/set-aside/{entry}/apply``"""
+    return Call("POST", f"/admin/audit/set-aside/{_segment(entry)}/apply")
 
 
 def get_audit_verification() -> Call[BackgroundVerificationAnswer]:

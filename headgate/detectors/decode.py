@@ -89,6 +89,8 @@ def joined_document_of(documents: Sequence[Document], earlier: Sequence[JoinedTe
         if budget.allows_decoded(len(text)):
             joined.add(text, origin, folded=False)
     _decode(joined, budget)
+    # Ordinary requests side by side decode to something again and again. What hides so deep shows in its own text.
+    budget.gaps.pop(GapReason.DECODING_DEPTH, None)
     return joined
 
 

@@ -20,7 +20,7 @@ class Limits:
     candidates_per_kilobyte: int = 48
     candidates_floor: int = 400
     findings_max: int = 500
-    seconds_max: float = 0.8
+    seconds_max: float = 0.7
     is_for_all: bool = False
 
 

@@ -416,9 +416,9 @@ export function getAuditSetAside(options: { limit?: number } = {}): Call<SetAsid
   return new Call("GET", `/admin/audit/set-aside`, { query: { limit: options.limit } });
 }
 
-/** Applies an entry that was set aside, after the cause is mended. `POST /admin/audit/set-aside/{entry_id}/apply` */
-export function applyAuditSetAside(entryId: string): Call<SetAsideAnswer> {
-  return new Call("POST", `/admin/audit/set-aside/${segment(entryId)}/apply`);
+/** Applies an entry that was set aside, after the cause is mended. `POST /admin/audit/set-aside/{entry}/apply` */
+export function applyAuditSetAside(entry: string): Call<SetAsideAnswer> {
+  return new Call("POST", `/admin/audit/set-aside/${segment(entry)}/apply`);
 }
 
 /** Gets the last verification that was started. `GET /admin/audit/verification` */
