@@ -74,7 +74,7 @@ def captured(administrator: Administrator, agent: Agent, texts: Sequence[str]) -
     """Captured exchanges with that service, the newest first, one of them with a hostile note."""
     assert administrator.api.put("/admin/settings/captures", json={"rules": [{"capture": "bodies"}]}).is_success
     administrator.allow_destinations({"host": "127.0.0.1", "private": True})
-    with hostile_destination(texts) as origin:
+    with hostile_destination(texts) as origin, administrator.without_content_policies():
         for path in ("/data", "/page", f"/data?q={quote(texts[0] + texts[3])}"):
             answer = agent.call("GET", origin + path)
             assert answer.status_code == 200, answer.text
