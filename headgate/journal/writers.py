@@ -88,14 +88,22 @@ class Writers:
 async def open_writers(
     connection: Connection, org_id: str, found: Collection[Found], codes: EntryCodes | None
 ) -> Writers | None:
-    """None: the round is empty. Raises UnavailableError: the master keys cannot be read."""
-    if not found:
+    """None: nothing is signed, and there are no master keys; whoever wrote the events then attests none. Raises
+    UnavailableError: the master keys cannot be read."""
+    signed = [one for one in found if isinstance(one, SignedEntry)]
+    if not signed and not _has_keys(codes):
         return None
     if codes is None:
         raise UnavailableError("the journal's entries cannot be checked without the master keys")
     checker = codes.checker()
-    signed = [one for one in found if isinstance(one, SignedEntry)]
     new = {element(digest_of(*one)) for one in found if isinstance(one, EventEntry)}
     asked = {event.digest for one in signed if isinstance(one.entry, EventsEntry) for event in one.entry.events}
     counts = await read_counts(connection, org_id, {one.writer for one in signed}, checker)
     return Writers(org_id, codes, checker, counts, new, await find_applied(connection, org_id, asked - new, checker))
+
+
+def _has_keys(codes: EntryCodes | None) -> bool:
+    try:
+        return codes is not None and codes.signer() is not None
+    except UnavailableError:
+        return False
