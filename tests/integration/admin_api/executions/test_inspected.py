@@ -5,7 +5,7 @@ import json
 import pytest
 
 from headgate.gate import inspect_answer
-from headgate.nlp_policies import evaluate
+from headgate.nlp_policies import detector_round
 
 _MAIL = "maria.keller@example.com"
 _PII = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "require_approval"}
@@ -128,7 +128,7 @@ async def test_a_detector_that_raises_withholds(gate, working, service, ended, m
         raise RuntimeError(_MAIL)
 
     await _policy(gate)
-    monkeypatch.setattr(evaluate, "assess", broken)
+    monkeypatch.setattr(detector_round.AssessedContent, "assess", broken)
     await _is_withheld(gate, await _carried_out(gate, working, ended), "could not be asked")
 
 
