@@ -38,11 +38,11 @@ _LITTLE_BYTES: Final = 1024
 _CUT: Final = "the rest of the answer is withheld"
 
 
-def _weight(content: bytes, inspection: Inspection) -> int:
-    """Bytes of memory, about, that a whole answer takes while it is read: itself, and its values as objects."""
+def _weight(content: bytes, inspection: Inspection, most_decoded: int) -> int:
+    """Bytes of memory, about, that a whole answer, or its beginning, takes while it is read: itself, and its values as
+    objects. ``most_decoded``: what is read of a coded one."""
     if inspection.is_coded:
-        most = inspection.limits.beginning if inspection.is_in_part else inspection.limits.body
-        decoded = decoded_bytes_max(len(content), most)
+        decoded = decoded_bytes_max(len(content), most_decoded)
         return len(content) + decoded + VALUE_BYTES * (decoded // _VALUE_MIN_BYTES)
     return len(content) + VALUE_BYTES * content.count(b",")
 
@@ -112,7 +112,7 @@ class InspectedAnswer(HttpStream):
         if self.is_collecting and self._paused is None:
             inspection = self._inspection
             if inspection.is_in_part and len(self.response_body_buf) < _LITTLE_BYTES and not self._waits_on:
-                self._waits_on = True  # else a server would only have to wait before it says what nobody may read
+                self._waits_on = True  # else a server could wait, and then send what is not inspected
                 seconds = inspection.limits.seconds - inspection.patience_seconds
                 self._answer_deadline = commands.RequestWakeup(max(0.0, seconds))
                 yield self._answer_deadline
@@ -154,7 +154,7 @@ class InspectedAnswer(HttpStream):
             response.trailers = event.trailers
         else:
             content = bytes(self.response_body_buf)
-            if not self._reserves(_weight(content, self._inspection)):
+            if not self._reserves(_weight(content, self._inspection, self._inspection.limits.body)):
                 yield from self._withhold()
                 return
             response.data.content = content
@@ -164,8 +164,9 @@ class InspectedAnswer(HttpStream):
     def _pass_after_beginning(self) -> Commands[None]:
         """What is larger or slower than it is inspected: the rest passes as it comes."""
         beginning = bytes(self.response_body_buf)
-        if self._reserves(_weight(beginning, self._inspection)):
-            self._inspection.collected(beginning)
+        inspection = self._inspection
+        if self._reserves(_weight(beginning, inspection, inspection.limits.beginning)):
+            inspection.collected(beginning)
             yield AnswerPieceHook(self.flow)
         if not self._inspection.is_clear:
             yield from self._withhold()

@@ -155,6 +155,15 @@ async def test_no_room_for_a_beginning_withholds(inspect, answer) -> None:
     assert "as much of other bodies" in error_of(received)["message"]
 
 
+async def test_no_room_for_what_a_whole_answer_becomes_when_it_is_read(inspect, answer) -> None:
+    """A whole one is read to its end: up to a megabyte of text, and its values as objects."""
+    running = await inspect(LENIENT, requests=RequestLimits(buffered=20_000_000))
+    body = gzip.compress("".join(f"line {number} of the log\n" for number in range(10_000)).encode())
+    assert len(body) < BEGINNING_BYTES
+    received, _, _ = await ask(running, answer, plain(body, "content-encoding: gzip"))
+    assert "as much of other bodies" in error_of(received)["message"]
+
+
 async def test_a_character_that_is_cut_leaves_text(inspect, answer) -> None:
     """The first bytes end within a character: without it they are text, in which the address is found."""
     body = MAIL.encode() + b"." * (BEGINNING_BYTES - len(MAIL) - 1) + "…".encode() * 10
