@@ -21,13 +21,7 @@ from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
-from headgate.gate.inspect_answer import (
-    INSPECTION_FAILED,
-    NOTHING_SAID,
-    AnswerJudge,
-    Verdicts,
-    answer_judge,
-)
+from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
 from headgate.gate.judged_answer import BEGINNING_BYTES, Answer, AnsweredCall
 from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
@@ -35,7 +29,7 @@ from headgate.gate.refusals import withheld_error
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, objection_to_any_of, parse_answer_head
+from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
 from headgate.protocols.answer_pieces import Pieces, Windows
 
 _log = structlog.get_logger(__name__)
@@ -120,8 +114,7 @@ class Inspection:
             raise RuntimeError("the head of an answer without an answer")
         self._method = flow.request.data.method.decode("ascii")
         self._head = head = self._head_of(response)
-        objection = objection_to_any_of(head) if self.is_in_part else objection_to(head, max_bytes=self.limits.body)
-        if objection is not None:
+        if (objection := objection_to(head, max_bytes=None if self.is_in_part else self.limits.body)) is not None:
             self.withhold(objection)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)

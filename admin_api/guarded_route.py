@@ -85,7 +85,7 @@ class GuardedRoute(APIRoute):
                 try:
                     super().__init__(self.path, self.endpoint, **options)
                 except BaseException:
-                    self._options = options  # half a route answers nobody
+                    self._options = options  # the next request tries again
                     raise
             try:
                 return self.__dict__[name]

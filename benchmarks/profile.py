@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.gate import SetUp, check_every_request_is_recorded, measure
-from benchmarks.load.instance import Instance, process, start_instance
+from benchmarks.load.instance import Instance, process, start_instance, switch_content_policies
+from headgate.cli.nlp_policies import body_of_template
 from headgate.demo.certificates import write_service_certificate
 
 _CASES: Final[dict[str, dict[str, Any]]] = {
@@ -36,17 +37,12 @@ def policies_of(instance: Instance, profile: str) -> list[str]:
     ids = []
     for template in instance.api.get("/admin/nlp-policies/templates").raise_for_status().json()["data"]:
         if profile in template["profiles"]:
-            given = {name: one for name, one in template.items() if name not in ("id", "profiles", "cases")}
             policy_id = known.get(template["name"])
             if policy_id is None:
-                policy_id = instance.api.post("/admin/nlp-policies", json=given).raise_for_status().json()["id"]
+                body = body_of_template(template) | {"name": template["name"]}
+                policy_id = instance.api.post("/admin/nlp-policies", json=body).raise_for_status().json()["id"]
             ids.append(str(policy_id))
     return ids
-
-
-def switch(instance: Instance, policy_ids: list[str], *, on: bool) -> None:
-    for policy_id in policy_ids:
-        instance.api.patch(f"/admin/nlp-policies/{policy_id}", json={"enabled": on}).raise_for_status()
 
 
 def main() -> None:
@@ -63,8 +59,10 @@ def main() -> None:
         assert upstream.stdout is not None
         target_port = int(upstream.stdout.readline())
         instance = start_instance(stack, folder, root)
-        told = instance.runtime
-        gate = SetUp("headgate", instance.proxy_port, told["ca_cert"], told["agent_key"], told["pids"]["proxy"][0])
+        runtime = instance.runtime
+        gate = SetUp(
+            "headgate", instance.proxy_port, runtime["ca_cert"], runtime["agent_key"], runtime["pids"]["proxy"][0]
+        )
         policy_ids = policies_of(instance, options.profile)
         print(
             f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores for everything, load {os.getloadavg()[0]:.1f},"
@@ -77,7 +75,7 @@ def main() -> None:
                 for _ in range(options.rounds):
                     found = []
                     for on in (False, True):
-                        switch(instance, policy_ids, on=on)
+                        switch_content_policies(instance.api, policy_ids, on=on)
                         found.append(measure(gate, target_port, connections, options.seconds, case))
                     rounds.append((found[0], found[1]))
                 print(_row(name, connections, rounds), flush=True)

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,6 +62,11 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.05)
 
 
+def switch_content_policies(api: httpx.Client, policy_ids: Sequence[str], *, on: bool) -> None:
+    for policy_id in policy_ids:
+        api.patch(f"/admin/nlp-policies/{policy_id}", json={"enabled": on}).raise_for_status()
+
+
 def start_instance(
     stack: ExitStack,
     folder: Path,
@@ -105,8 +110,8 @@ def start_instance(
     )
     allowlist = {"destinations": [{"host": "127.0.0.1", "private": True}], "tools": []}
     api.put("/admin/settings/allowlist", json=allowlist).raise_for_status()
-    for one in api.get("/admin/nlp-policies").raise_for_status().json()["data"]:
-        api.patch(f"/admin/nlp-policies/{one['id']}", json={"enabled": False}).raise_for_status()
+    seeded = api.get("/admin/nlp-policies").raise_for_status().json()["data"]
+    switch_content_policies(api, [one["id"] for one in seeded], on=False)
     policy = {"name": "Benchmark", "rego_policy": _ALLOW_ALL, "priority": 1}
     api.post("/admin/policies", json=policy).raise_for_status()
     return Instance(runtime, api)

@@ -86,7 +86,8 @@ class Assessment:
 class Query:
     """What a policy asks a model about a content. ``kinds``: that count; empty: all. ``aside``: what it asks about
     beside the content. ``joined``: what the content makes together with requests before it. ``call``: content and
-    ``aside`` as one value, what signs in by the name of its field (``http.sent.cookie``); None: the content."""
+    ``aside`` as one value, what signs in by the name of its field (``http.sent.cookie``), for ``HOST_NAMES``; None: the
+    content."""
 
     model: EmbeddedModel
     keywords: str | None = None

@@ -3,8 +3,7 @@
 import binascii
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import re2
@@ -73,9 +72,7 @@ def document_of(
     for attachment in attachments:
         _add_attachment(document, attachment, budget)
     if joined is not None:
-        for origin, text in joined_texts([document], joined):
-            if budget.allows_decoded(len(text)):
-                document.add(text, origin, folded=False)
+        _add_joined(document, joined_texts([document], joined), budget)
     _decode(document, budget)
     return document
 
@@ -84,14 +81,19 @@ def joined_document_of(documents: Sequence[Document], earlier: Sequence[JoinedTe
     """What the texts of ``documents`` make together, also with ``earlier`` ones, and what is encoded in that."""
     joined = Document()
     budget.know_size(sum(one.size for one in documents))
-    turned_round = joined_texts(documents[::-1], ()) if documents[1:] else ()  # whoever reads them knows their order
-    for origin, text in chain(joined_texts(documents, earlier), turned_round):
-        if budget.allows_decoded(len(text)):
-            joined.add(text, origin, folded=False)
+    _add_joined(joined, joined_texts(documents, earlier), budget)
+    if len(documents) > 1:  # a credential may begin in either of them
+        _add_joined(joined, joined_texts(documents[::-1], ()), budget)
     _decode(joined, budget)
-    # Ordinary requests side by side decode to something again and again. What hides so deep shows in its own text.
+    # Ordinary requests side by side decode to something again and again: here such depth is no sign of hiding.
     budget.gaps.pop(GapReason.DECODING_DEPTH, None)
     return joined
+
+
+def _add_joined(document: Document, texts: Iterable[tuple[Origin, str]], budget: Budget) -> None:
+    for origin, text in texts:
+        if budget.allows_decoded(len(text)):
+            document.add(text, origin, folded=False)
 
 
 def _decode(document: Document, budget: Budget) -> None:

@@ -14,7 +14,7 @@ from headgate.gate.judged_answer import Answer
 from headgate.gate.organization_state import OrganizationState
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.outgoing.model import OutgoingLimits, OutgoingResponse
-from headgate.protocols.answer_head import objection_to, objection_to_any_of, parse_answer_head
+from headgate.protocols.answer_head import objection_to, parse_answer_head
 
 _log = structlog.get_logger(__name__)
 
@@ -48,7 +48,7 @@ async def _asked(judge: AnswerJudge, candidate: Candidate, response: OutgoingRes
     fields = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
     head = parse_answer_head(response.status, fields, method="" if call is None else call.method)
     in_part = judge.lets_unscannable_pass
-    objection = objection_to_any_of(head) if in_part else objection_to(head, max_bytes=_MOST_BYTES)
+    objection = objection_to(head, max_bytes=None if in_part else _MOST_BYTES)
     if objection is None and response.is_truncated and not in_part:
         objection = f"it is larger than the {_MOST_BYTES} bytes that are inspected"
     if objection is not None:

@@ -39,8 +39,7 @@ class JudgedContent:
         http = self.value.get("http") if isinstance(self.value, dict) else None
         if not isinstance(self.value, dict) or not isinstance(http, dict):
             return self.value
-        headers = http.get("headers")
-        if except_headers and isinstance(headers, dict):
+        if except_headers and (headers := self._headers()):
             http = {**http, "headers": {name: one for name, one in headers.items() if name not in except_headers}}
         sent: list[JsonValue] = [
             text for name, texts in self.sent.items() if name not in except_headers for text in texts
@@ -52,18 +51,19 @@ class JudgedContent:
         }
         return {**self.value, "http": {**http, **pieces, "sent": sent} if sent else {**http, **pieces}}
 
-    def header_names(self) -> frozenset[str]:
+    def _headers(self) -> JsonObject:
         http = self.value.get("http") if isinstance(self.value, dict) else None
         headers = http.get("headers") if isinstance(http, dict) else None
-        return frozenset((*self.sent, *(headers if isinstance(headers, dict) else ())))
+        return headers if isinstance(headers, dict) else {}
+
+    def header_names(self) -> frozenset[str]:
+        return frozenset((*self.sent, *self._headers()))
 
     def aside(self, names: frozenset[str]) -> Aside | None:
         """These header fields, as in ``for_detectors``; None for no names."""
         if not names:
             return None
-        http = self.value.get("http") if isinstance(self.value, dict) else None
-        headers = http.get("headers") if isinstance(http, dict) else None
-        shown = {name: one for name, one in headers.items() if name in names} if isinstance(headers, dict) else {}
+        shown = {name: one for name, one in self._headers().items() if name in names}
         sent: list[JsonValue] = [text for name, texts in self.sent.items() if name in names for text in texts]
         return Aside(names, {"http": {"headers": shown, "sent": sent}})
 

@@ -33,9 +33,12 @@ SMALL_LIMITS: Final = Limits(
 
 
 class DetectorRound:
-    """For one thread at a time; ``results`` may be read meanwhile. ``left``: policies that have not answered yet."""
+    """For one thread at a time; ``results`` may be read meanwhile. ``policies`` are of one organization; ``left`` have
+    not answered yet."""
 
     def __init__(self, policies: Sequence[NlpPolicy], content: JudgedContent) -> None:
+        self.policies = policies
+        self.agent_id = content.agent_id
         self._began = perf_counter()
         self._content = content
         self._assessed: AssessedContent | None = None
@@ -98,8 +101,9 @@ class DetectorRound:
         scope = policy.draft.scope
         aside = self._content.aside(self._excepted.difference(scope.except_headers))
         joined = self._content.joined_without(scope.except_headers)
-        call = self._content.by_field(scope.except_headers)
-        return Query(EmbeddedModel(policy.model), policy.draft.prompt, scope.kinds, aside, joined, call)
+        model = EmbeddedModel(policy.model)
+        call = self._content.by_field(scope.except_headers) if model is EmbeddedModel.HOST_NAMES else None
+        return Query(model, policy.draft.prompt, scope.kinds, aside, joined, call)
 
 
 def _is_small(content: JudgedContent) -> bool:

@@ -90,7 +90,7 @@ class Evaluator:
     ) -> NlpResult:
         """What this policy says. Raises nothing: what fails is ``on_error``."""
         if policy.draft.provider == EMBEDDED:
-            return (await self._detect(DetectorRound([policy], content), [policy], content))[0]
+            return (await self._detect(DetectorRound([policy], content)))[0]
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self.deadline_seconds):
@@ -113,7 +113,7 @@ class Evaluator:
         are then not wanted any more."""
         with_detectors = [one for one in policies if one.draft.provider == EMBEDDED]
         if len(with_detectors) == len(policies):
-            return await self._detect(DetectorRound(policies, content), policies, content)
+            return await self._detect(DetectorRound(policies, content))
         started = time.perf_counter()
         tasks = TaskSet(lambda name, error: _log.error("nlp_policy_failed", task=name, error=repr(error)))
         running = {
@@ -123,7 +123,7 @@ class Evaluator:
         }
         asked = DetectorRound(with_detectors, content)
         if with_detectors:
-            running.add(tasks.start(self._detect(asked, with_detectors, content), name="detectors"))
+            running.add(tasks.start(self._detect(asked), name="detectors"))
         results: dict[str, NlpResult] = {}
         try:
             while running:
@@ -146,22 +146,20 @@ class Evaluator:
     ) -> list[NlpResult]:
         return [await self.evaluate(policy, content, providers, recalled=recalled)]
 
-    async def _detect(
-        self, asked: DetectorRound, policies: Sequence[NlpPolicy], content: JudgedContent
-    ) -> list[NlpResult]:
+    async def _detect(self, asked: DetectorRound) -> list[NlpResult]:
         """What each says, up to the first deny. Inspects small content in the event loop; in a thread what is large, or
         exceeds ``SMALL_LIMITS``. Raises nothing."""
-        if not policies:
+        if not asked.policies:
             return []
         started = time.perf_counter()
         failure: Exception | None = None
         try:
             async with asyncio.timeout(self.detector_seconds):
-                await self._go_round(asked, policies[0].org_id, content)
+                await self._go_round(asked, asked.policies[0].org_id)
         except Exception as error:  # noqa: BLE001 - as in evaluate
             failure = error
         results: list[NlpResult] = []
-        for policy in policies:
+        for policy in asked.policies:
             result = asked.results.get(policy.policy_id)
             if result is None and failure is not None:
                 result = self._failed(policy, failure, self.detector_seconds)
@@ -169,7 +167,7 @@ class Evaluator:
                 results.append(self._ended(policy, result, started, self.detector_seconds))
         return results
 
-    async def _go_round(self, asked: DetectorRound, org_id: str, content: JudgedContent) -> None:
+    async def _go_round(self, asked: DetectorRound, org_id: str) -> None:
         if asked.is_small and self._rests.allows() and self._share.allows(org_id):
             began = time.perf_counter()
             asked.ask_within_small_limits()
@@ -177,7 +175,7 @@ class Evaluator:
             self._rests.charge(took)
             self._share.charge(org_id, took)
         while asked.left and not asked.is_denied:
-            async with self._turns.turn(org_id, content.agent_id) as turn:
+            async with self._turns.turn(org_id, asked.agent_id) as turn:
                 await turn.in_thread(asked.ask_for, TURN_SECONDS)
 
     def _failed(self, policy: NlpPolicy, error: Exception, seconds: float) -> NlpResult:

@@ -99,13 +99,9 @@ def parse_answer_head(
     )
 
 
-def objection_to(head: AnswerHead, *, max_bytes: int) -> str | None:
-    """Why the answer cannot be inspected as a whole, whatever its body holds; None: it can be tried."""
-    return objection_to_any_of(head) or _objection_to_the_whole(head, max_bytes)
-
-
-def objection_to_any_of(head: AnswerHead) -> str | None:
-    """Why not even a part of the answer can be inspected; None: it can be tried."""
+def objection_to(head: AnswerHead, *, max_bytes: int | None) -> str | None:
+    """Why the answer cannot be inspected, whatever its body holds; None: it can be tried. ``max_bytes``: None where a
+    part of it is enough."""
     if head.status < 200 and not head.opens_websocket:
         return f"an answer {head.status} changes the protocol, and what follows cannot be inspected"
     if head.bodyless:
@@ -114,22 +110,18 @@ def objection_to_any_of(head: AnswerHead) -> str | None:
         return "its transfer coding is not read"
     if not content_coding.is_readable(head.coding):
         return "its content coding is not read"
-    return None
-
-
-def is_part(head: AnswerHead) -> bool:
-    """Whether it is a range of something larger (RFC 9110, section 14)."""
-    return (head.status == 206 or head.content_range is not None) and not _is_whole(head.content_range)
-
-
-def _objection_to_the_whole(head: AnswerHead, max_bytes: int) -> str | None:
-    if head.bodyless:
+    if max_bytes is None:
         return None
     if is_part(head):
         return PART
     if head.content_length is not None and head.content_length > max_bytes and head.stream is None:
         return f"it is larger than the {max_bytes} bytes that are inspected"
     return None
+
+
+def is_part(head: AnswerHead) -> bool:
+    """Whether it is a range of something larger (RFC 9110, section 14)."""
+    return (head.status == 206 or head.content_range is not None) and not _is_whole(head.content_range)
 
 
 def _is_whole(content_range: str | None) -> bool:

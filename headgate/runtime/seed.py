@@ -21,7 +21,6 @@ from headgate.db.database import Database
 from headgate.journal.store import has_writers
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
-from headgate.nlp_policies.service import seed_default_nlp_policies
 from headgate.organizations.change import begin_change
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID
 from headgate.organizations.store import insert_organization
@@ -45,7 +44,8 @@ async def seed_organization(owner_url: Secret, clock: Clock, vault: Vault | None
         by = Change(DEFAULT_ORGANIZATION_ID, SYSTEM, None, clock())
         async with begin_change(database, by) as change:
             if await insert_organization(change.connection, DEFAULT_ORGANIZATION_ID, ORGANIZATION_NAME):
-                from headgate.policies.service import seed_default_policies  # noqa: PLC0415 - a first start alone
+                from headgate.nlp_policies.service import seed_default_nlp_policies  # noqa: PLC0415 - a first start alone
+                from headgate.policies.service import seed_default_policies  # noqa: PLC0415 - as above
 
                 await seed_default_policies(change)
                 await seed_default_nlp_policies(change)
