@@ -11,8 +11,9 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import JournalEntryId
 from admin_api.schema import BaseModel
-from headgate.journal.apply_set_aside import apply_set_aside, list_set_aside
+from headgate.journal.apply_set_aside import apply_set_aside
 from headgate.journal.set_aside import SetAside, SetAsideKind, action_of, kind_of, parse_entry_id
+from headgate.journal.set_aside_store import list_set_aside
 
 router = APIRouter(route_class=GuardedRoute, tags=["audit"])
 

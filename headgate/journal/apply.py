@@ -18,6 +18,7 @@ from headgate.actions.recorded_entry import UnreadableEntryError
 from headgate.db.database import Connection, Database
 from headgate.journal import store
 from headgate.journal.round import Entry, EventEntry, Round, outcomes_of_earlier_rounds, plan_round
+from headgate.journal.set_aside_store import set_aside
 from headgate.journal.store import JournalRow
 from headgate.journal.used_models import uses_of
 from headgate.journal.writers import Found, Writers, open_writers
@@ -179,7 +180,7 @@ async def _apply_by_entry(
 async def _set_aside(
     connection: Connection, org_id: str, row: JournalRow, position: int, entry: bytes, failure: str, *, is_event: bool
 ) -> None:
-    await store.set_aside(connection, org_id, row.journal_id, position, entry, failure, is_event=is_event)
+    await set_aside(connection, org_id, row.journal_id, position, entry, failure, is_event=is_event)
     _log.error("journal_entry_set_aside", org_id=org_id, journal_id=row.journal_id, position=position, cause=failure)
 
 

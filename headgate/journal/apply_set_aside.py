@@ -4,30 +4,17 @@ It was counted when it was set aside, so only its code is checked here. It comes
 action that exists is refused, and an execution ends once.
 """
 
-from psycopg.rows import tuple_row
-
 from headgate.actions.recorded_entry import OutcomeEntry
 from headgate.audit.change import Change
 from headgate.audit.model import EventType
-from headgate.db.database import Connection, Database
+from headgate.db.database import Database
 from headgate.journal import store
 from headgate.journal.apply import RoundRefusedError, refusals, require_applied, write_entries
 from headgate.journal.set_aside import SetAside, action_of, applicable, kind_of
+from headgate.journal.set_aside_store import find_set_aside, take_set_aside
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from headgate.organizations.change import begin_change
-
-_COLUMNS = "journal_id, position, is_event, entry, failure, set_aside_at"
-
-
-async def list_set_aside(connection: Connection, org_id: str, *, limit: int) -> list[SetAside]:
-    """The oldest ``limit``."""
-    async with connection.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(
-            f"SELECT {_COLUMNS} FROM journal_set_aside WHERE org_id = %s ORDER BY journal_id, position LIMIT %s",  # noqa: S608
-            [org_id, limit],
-        )
-        return [SetAside(*row) for row in await cursor.fetchall()]
 
 
 async def apply_set_aside(database: Database, by: Change, journal_id: int, position: int) -> SetAside:
@@ -42,7 +29,7 @@ async def apply_set_aside(database: Database, by: Change, journal_id: int, posit
     await require_applied(database, by.org_id)  # what came before it is in its place
     async with begin_change(database, by) as change:
         await store.lock_chain_for_reader(change.connection, by.org_id)
-        one = await _find(change.connection, by.org_id, journal_id, position)
+        one = await find_set_aside(change.connection, by.org_id, journal_id, position)
         if one is None:
             raise NotFoundError(f"no entry {journal_id}-{position} is set aside")
         entry = applicable(one, by.org_id, checker)
@@ -55,7 +42,7 @@ async def apply_set_aside(database: Database, by: Change, journal_id: int, posit
             ) from error
         if isinstance(entry, OutcomeEntry) and not planned.ended:
             raise ConflictError(f"entry {one.entry_id} is the outcome of an execution that has ended, or has no record")
-        await store.take_set_aside(change.connection, by.org_id, journal_id, position)
+        await take_set_aside(change.connection, by.org_id, journal_id, position)
         await change.record(
             EventType.JOURNAL_ENTRY_APPLIED,
             {
@@ -67,13 +54,3 @@ async def apply_set_aside(database: Database, by: Change, journal_id: int, posit
             },
         )
     return one
-
-
-async def _find(connection: Connection, org_id: str, journal_id: int, position: int) -> SetAside | None:
-    async with connection.cursor(row_factory=tuple_row) as cursor:
-        await cursor.execute(
-            f"SELECT {_COLUMNS} FROM journal_set_aside WHERE org_id = %s AND journal_id = %s AND position = %s",  # noqa: S608
-            [org_id, journal_id, position],
-        )
-        row = await cursor.fetchone()
-    return None if row is None else SetAside(*row)

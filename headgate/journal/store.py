@@ -167,27 +167,6 @@ async def apply_round(connection: Connection, org_id: str, journal_ids: Sequence
         )
 
 
-async def set_aside(
-    connection: Connection,
-    org_id: str,
-    journal_id: int,
-    position: int,
-    entry: bytes,
-    failure: str,
-    *,
-    is_event: bool,
-) -> None:
-    """Keeps an entry that cannot be applied, for a person to look at."""
-    await connection.execute(
-        "SELECT set_aside_entry(%s, %s, %s, %s, %s, %s)", [org_id, journal_id, position, entry, failure, is_event]
-    )
-
-
-async def take_set_aside(connection: Connection, org_id: str, journal_id: int, position: int) -> None:
-    """It is applied by this transaction, which holds the chain's lock."""
-    await connection.execute("SELECT take_set_aside(%s, %s, %s)", [org_id, journal_id, position])
-
-
 async def read_counts(
     connection: Connection, org_id: str, writers: Collection[bytes], checker: Checker
 ) -> dict[bytes, WriterCount]:
