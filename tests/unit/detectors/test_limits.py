@@ -28,13 +28,13 @@ _SECRET = "x-api-key: " + "gl" + "pat-" + "Ab3dEf6hIj9kLm2nOp5q"
 
 
 @pytest.mark.parametrize("name", _TEXTS)
-async def test_hostile_text_neither_takes_a_second_of_cpu_nor_stops_the_loop(name: str) -> None:
+async def test_hostile_text_ends_within_the_limits_and_does_not_stop_the_loop(name: str) -> None:
     """Others use the machine as well, and stop us: what this code does to the loop, it does each time."""
     await _require_little(_TEXTS[name])
 
 
 @pytest.mark.parametrize("name", HOSTILE_FILES)
-async def test_hostile_files_neither_take_a_second_of_cpu_nor_stop_the_loop(name: str) -> None:
+async def test_hostile_files_end_within_the_limits_and_do_not_stop_the_loop(name: str) -> None:
     await _require_little("", Attachment(("body",), HOSTILE_FILES[name]))
 
 
@@ -50,11 +50,14 @@ def test_the_strings_of_a_pdf_file_are_read_while_there_is_time() -> None:
 
 
 async def _require_little(text: str, *attachments: Attachment) -> None:
-    """Measured again where the machine was slow, six times at most."""
+    """Measured again where the machine was slow, six times at most. Each detector has the time of the limits."""
+    seconds_max = len(_ALL) * Limits().seconds_max
     measured = [await _measure(text, *attachments)]
-    while len(measured) < 6 and (min(one[0] for one in measured) > 1.0 or min(one[1] for one in measured) > 0.1):
+    while len(measured) < 6 and (
+        min(one[0] for one in measured) > seconds_max or min(one[1] for one in measured) > 0.1
+    ):
         measured.append(await _measure(text, *attachments))
-    assert min(seconds for seconds, _ in measured) <= 1.0
+    assert min(seconds for seconds, _ in measured) <= seconds_max
     assert min(pause for _, pause in measured) <= 0.1
 
 
