@@ -132,6 +132,9 @@ class ApprovalAnswer(BaseModel):
     status: str
     action: HeldActionAnswer
     decision: HeldDecisionAnswer
+    risk_is_stated: bool = Field(
+        description="false: no policy states the risk, and decision.risk_level is the default of a held call."
+    )
     required_approvals: int
     current_approvals: int
     source: str = Field(description="proxy: an intercepted call. api: an action that an agent submitted.")
@@ -158,9 +161,6 @@ class ListedApprovalAnswer(ApprovalAnswer):
     is_whole: bool = Field(
         description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
         " only what its beginning has. GET /v1/approvals/{id} returns all of it."
-    )
-    risk_is_stated: bool = Field(
-        description="false: no policy states the risk, and decision.risk_level is the default of a held call."
     )
 
 
@@ -199,6 +199,7 @@ def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> App
         decision=HeldDecisionAnswer(
             reason=approval.reason, risk_level=approval.risk_level, policy_id=approval.policy_id
         ),
+        risk_is_stated=is_risk_stated(Verdict.REQUIRE_APPROVAL, approval.risk_level, is_named=about.states_risk),
         required_approvals=approval.required_approvals,
         current_approvals=approval.current_approvals,
         source=approval.source,
@@ -236,7 +237,6 @@ def listed_approval_answer(
         ),
         host=host if isinstance(host, str) else None,
         is_whole=about.is_whole or approval.edit is not None,
-        risk_is_stated=is_risk_stated(Verdict.REQUIRE_APPROVAL, approval.risk_level, is_named=about.states_risk),
     )
 
 

@@ -19,8 +19,6 @@ from admin_api.web.unshown import unshown_of
 from headgate.agents.scopes import Scope
 from headgate.approvals.model import ApprovalStatus
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.policies.model import Verdict
-from headgate.policies.stated_risk import is_risk_stated
 from headgate.provenance.values import step_of
 from headgate.tools.describe import first_params
 
@@ -97,7 +95,6 @@ async def approval_context(
     named = first_params(api.dependencies.catalogue, answer.action.tool, answer.action.operation)
     has_voted = any(vote.user_id == api.principal.user_id for vote in answer.decisions)
     why = [] if context is None else context.why
-    is_named = any(one.risk_level for one in why)
     return {
         "approval": answer,
         "rules": await rules_of(api, [(one, one.policy_version) for one in why]),
@@ -105,7 +102,7 @@ async def approval_context(
         "names": await _names(api, answer),
         "escalate_to": list(dict.fromkeys(name for one in answer.requirements for name in one.escalate_to)),
         "context": context,
-        "risk_is_stated": is_risk_stated(Verdict.REQUIRE_APPROVAL, answer.decision.risk_level, is_named=is_named),
+        "risk_is_stated": answer.risk_is_stated,
         "is_open": status is ApprovalStatus.PENDING,
         "status": _KIND[status],
         "sentence": sentence.replace(*_PAST[status], 1) if status in _PAST else sentence,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.approval_text import call_text, time_left
+from headgate.cli.approval_text import call_text, stated_risk, time_left
 from headgate.cli.tables import safe
 from headgate.cli.terminal import colored
 from headgate.client import operations
@@ -130,7 +130,7 @@ def card(listed: ListedApprovalAnswer, shown: ApprovalDetailAnswer, count: int) 
     """What a reviewer needs to see, the request in full: hidden characters and secrets as the API writes them."""
     context = shown.get("context")
     request = shown["action"]["params"] if context is None else context["request"]
-    risk = shown["decision"]["risk_level"]
+    risk = stated_risk(shown) or "not stated"
     votes = f", {shown['current_approvals']} of {shown['required_approvals']} approvals"
     lines = [
         "",

@@ -13,6 +13,11 @@ def call_text(action: Mapping[str, Any]) -> str:
     return f"{action['tool']}.{action['operation']}{where}"
 
 
+def stated_risk(approval: Mapping[str, Any]) -> str | None:
+    """None: no policy states the risk, and the level that the API gives is the default of a held call."""
+    return approval["decision"]["risk_level"] if approval["risk_is_stated"] else None
+
+
 def time_left(until: str, now: datetime) -> str:
     """``42 s``, ``9 min``, ``3 h`` or ``2 d``."""
     seconds = max(0, int((datetime.fromisoformat(until) - now).total_seconds()))

@@ -20,7 +20,7 @@ from headgate.cli.actor_text import actor_text
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_desk import Desk
-from headgate.cli.approval_text import call_text, time_left
+from headgate.cli.approval_text import call_text, stated_risk, time_left
 from headgate.cli.keyboard import open_keyboard
 from headgate.cli.tables import safe
 from headgate.cli.target import find_target, json_option, runtime_file_option
@@ -108,7 +108,7 @@ def _line(client: ApiClient, event: dict[str, Any]) -> str:
         asked = client.send(operations.get_approval, event["approval_id"])
         until = asked["held_until"] or asked["expires_at"]
         parts += [
-            asked["decision"]["risk_level"],
+            stated_risk(asked),
             f"{time_left(until, system_clock())} left",
             call_text(asked["action"]),
             asked["decision"]["reason"],

@@ -17,7 +17,7 @@ from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_decisions import approve, deny, grant
 from headgate.cli.approval_id import approval_id_of
 from headgate.cli.approval_routing import escalate, reassign
-from headgate.cli.approval_text import call_text, time_left
+from headgate.cli.approval_text import call_text, stated_risk, time_left
 from headgate.cli.approval_watch import watch
 from headgate.cli.client_option import client_option
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -84,7 +84,7 @@ def list_all(
             (
                 one["id"],
                 one["status"],
-                one["decision"]["risk_level"],
+                stated_risk(one) or "",
                 time_left(one["held_until"] or one["expires_at"], now) if one["status"] == "pending" else "",
                 one["identical_pending"] if one["identical_pending"] > 1 else "",
                 one["agent_name"] or one["agent_id"],
@@ -139,7 +139,7 @@ def _show(answer: ApprovalDetailAnswer, people: People) -> None:
             ("agent", answer["agent_id"]),
             ("call", call_text(answer["action"])),
             ("why", answer["decision"]["reason"]),
-            ("risk", answer["decision"]["risk_level"]),
+            ("risk", stated_risk(answer) or "not stated"),
             ("policy", answer["decision"]["policy_id"]),
             ("approvals", f"{answer['current_approvals']} of {answer['required_approvals']}"),
             *(("from", whom) for one in answer["requirements"] if (whom := asked(one))),

@@ -199,6 +199,7 @@ class ApprovalDetailAnswer(TypedDict):
     repeats: str | None
     required_approvals: int
     requirements: list[RequirementAnswer]
+    risk_is_stated: bool
     source: str
     status: str
     used_at: str | None

@@ -181,6 +181,7 @@ export interface ApprovalDetailAnswer {
   repeats: string | null;
   required_approvals: number;
   requirements: RequirementAnswer[];
+  risk_is_stated: boolean;
   source: string;
   status: string;
   used_at: string | null;

@@ -23,7 +23,7 @@ def _approval(number: int, held_until: str | None, status: str = "pending") -> d
         "expires_at": "2026-11-24T12:00:00Z", "summary": f"Robot wants {number}\x1b[2K", "agent_name": "Robot",
         "agent_id": "agt_1", "action": {"tool": "bank", "operation": "pay", "params": {"to": "a\u202eb"}},
         "decision": {"risk_level": "high", "reason": "writes", "policy_id": None}, "current_approvals": 0,
-        "required_approvals": 1, "digest": f"sha256:{number}", "context": None,
+        "required_approvals": 1, "risk_is_stated": number == 2, "digest": f"sha256:{number}", "context": None,
     }  # fmt: skip
 
 
@@ -95,6 +95,14 @@ def test_the_one_whose_agent_waits_is_first_and_nothing_speaks_to_the_terminal(a
     assert screen.statuses == ["[a] approve  [d] deny  [s] skip  [q] quit    agent waits, 42 s left"]
     assert shown.isprintable() or "\x1b" not in shown
     assert "\u202e" not in shown
+
+
+def test_a_risk_that_no_policy_states_is_not_named(api: Api) -> None:
+    assert "risk     high" in "\n".join(_sit(api).said)
+    del api.approvals["apr_2"]
+    shown = "\n".join(_sit(api).said)
+    assert "risk     not stated" in shown
+    assert "high" not in shown
 
 
 def test_keys_decide_one_after_the_other(api: Api) -> None:

@@ -39,6 +39,7 @@ async def test_an_approval_says_what_waits_and_why(gate) -> None:
     assert approval["status"] == "pending"
     assert approval["action"] == {"tool": "write", "operation": "rows", "params": {"n": 1}}
     assert approval["decision"] == {name: held["decision"][name] for name in ("reason", "risk_level", "policy_id")}
+    assert approval["risk_is_stated"] is False
     assert (approval["required_approvals"], approval["current_approvals"]) == (1, 0)
     assert approval["assignees"] == []
     assert [(entry["event"], entry["by"]["id"]) for entry in approval["history"]] == [("requested", gate.agent_id)]
