@@ -19,7 +19,7 @@ _DEADLINE_SECONDS: Final = 2.0
 class Health:
     """``valkey`` None: none is configured. Without it everything goes on, more slowly (semantics.md, "Fresh state").
 
-    ``vault``: whether stored secrets open with the master keys here; None: there are none.
+    ``vault``: whether the file of master keys can be read and opens the stored secrets; None: nothing needs it.
     ``open_reviews``: of broken glasses, over all organizations; None: the database does not say.
     """
 

@@ -41,6 +41,12 @@ MISSING: Final = Gauge(
     "Entries of the journal that are missing from the record. Above 0: they were deleted, or a failover lost them.",
     multiprocess_mode="mostrecent",
 )
+MASTER_KEYS_USABLE: Final = Gauge(
+    "headgate_api_master_keys_usable",
+    "0 while the file of master keys is missing, damaged or does not open stored secrets, else 1. 0: see headgate"
+    " secrets status.",
+    multiprocess_mode="mostrecent",
+)
 OPEN_APPROVALS: Final = Gauge(
     "headgate_api_open_approvals",
     "Open approval requests of all organizations.",
@@ -66,8 +72,10 @@ QUEUE_OLDEST_SECONDS: Final = Gauge(
 _QUEUES: Final = tuple(job.queue for job in (EXECUTE, DELIVER_WEBHOOK, NOTIFY, INTEGRATE, MAKE_REPORT))
 
 
-async def measure_record(database: Database) -> None:
-    """Set the gauges; where the database is gone they keep their last values, and one says so."""
+async def measure_record(database: Database, *, keys_usable: bool | None) -> None:
+    """Set the gauges; where the database is gone they keep their last values, and one says so. ``keys_usable`` None:
+    nothing needs the master keys."""
+    MASTER_KEYS_USABLE.set(keys_usable is not False)
     try:
         async with database.across_organizations() as connection:
             lag = await journal_lag(connection)

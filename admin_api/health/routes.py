@@ -87,7 +87,8 @@ async def metrics_at_root(request: Request) -> Response:
 async def metrics(request: Request) -> Response:
     """Gets the metrics of this machine's processes in the Prometheus text format; docs/reference/metrics.md describes
     them."""
-    await measure_record(dependencies_of(request).database)
+    dependencies = dependencies_of(request)
+    await measure_record(dependencies.database, keys_usable=dependencies.vault_watch.usable)
     return Response(generate_latest(shared_registry()), media_type=CONTENT_TYPE_LATEST)
 
 

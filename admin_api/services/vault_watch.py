@@ -1,4 +1,5 @@
-"""Whether stored secrets open with the master keys of this process: looked at from its start on, told once a change."""
+"""Whether the file of master keys can be read and opens the stored secrets: looked at from the start of the process on,
+told once a change."""
 
 import asyncio
 from typing import Final
@@ -7,7 +8,7 @@ import structlog
 
 from headgate.db.database import Database
 from headgate.kernel.errors import HeadgateError
-from headgate.vault.rotation import key_states
+from headgate.vault.rotation import file_fault, key_states
 from headgate.vault.service import Vault
 
 _log = structlog.get_logger(__name__)
@@ -17,7 +18,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class VaultWatch:
-    """``usable`` None: nothing is kept, or nobody has looked yet."""
+    """``usable`` None: nothing is kept and the file is in order or not needed, or nobody has looked yet."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
@@ -39,12 +40,14 @@ class VaultWatch:
         """Raises UnavailableError: the database does not say."""
         used = [one for one in await key_states(self._database, self._vault.keys_file) if one.secrets]
         faults = tuple(f"{one.key_id} ({one.secrets} secrets): {one.fault}" for one in used if one.fault)
-        self.usable = None if not used else not faults
+        if not faults and (fault := await file_fault(self._database, self._vault.keys_file)) is not None:
+            faults = (fault,)
+        self.usable = not faults if used or faults else None
         if faults and faults != self._told:
             _log.critical(
                 "vault_unusable",
                 faults=faults,
-                what="operations that need these secrets are refused; all others work",
+                what="operations that need these keys are refused; a process that starts refuses every call",
             )
         if self._told and not faults:
             _log.info("vault_usable")

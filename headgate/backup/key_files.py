@@ -67,7 +67,7 @@ def require_master_keys(needed: Iterable[str], files: Iterable[KeyFile]) -> None
     held: set[str] = set()
     for file in files:
         if file.name == MASTER_KEYS:
-            held = set(parse_master_keys(file.content.decode()).keys)
+            held = set(parse_master_keys(file.content, file.name).keys)
     missing = sorted(set(needed) - held)
     if missing:
         raise UnavailableError(

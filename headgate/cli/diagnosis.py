@@ -161,11 +161,18 @@ def check_stops(instance: RuntimeInformation) -> Iterator[Finding]:
 
 
 def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
-    """What the API itself has noticed: a reverse proxy in front of it that it was not told of."""
+    """What the API itself has noticed: master keys that it cannot use, a reverse proxy in front of it that it was not
+    told of."""
     try:
         answer = ApiClient(Target(instance.api_url, instance.admin_token)).send(operations.get_health)
     except HeadgateError:
         return
+    if (answer.get("parts") or {}).get("vault") == "unavailable":
+        yield Finding(
+            Verdict.WRONG,
+            "the master keys cannot be used: a part that starts now refuses every call. Run headgate secrets status on"
+            " the server",
+        )
     for warning in answer.get("warnings") or []:
         yield Finding(Verdict.NOTE, warning)
 

@@ -19,7 +19,7 @@ from headgate.db.database import Database
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.traffic.spool_reader import files_under_keys
-from headgate.vault.rotation import SETTLE_SECONDS, KeyState, Rotated, key_states, prepare_key, retire_key
+from headgate.vault.rotation import SETTLE_SECONDS, KeyState, Rotated, file_fault, key_states, prepare_key, retire_key
 from headgate.vault.rotation import rotate as rotate_keys
 
 
@@ -38,11 +38,11 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
     """List the master keys, the number of secrets under each, and problems. Exit status 1 if there is a problem."""
     where = _find(data_dir, runtime_file)
 
-    async def ask() -> list[KeyState]:
+    async def ask() -> tuple[list[KeyState], str | None]:
         async with _open(where) as database:
-            return await key_states(database, where.keys_file)
+            return await key_states(database, where.keys_file), await file_fault(database, where.keys_file)
 
-    states = asyncio.run(ask())
+    states, fault = asyncio.run(ask())
     if as_json:
         show_json([asdict(one) for one in states])
     else:
@@ -50,7 +50,9 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
             ("KEY", "CURRENT", "SECRETS", "STATE"),
             ((one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok") for one in states),
         )
-    if any(one.fault for one in states):
+    if fault is not None:
+        click.echo(safe(fault), err=True)
+    if fault is not None or any(one.fault for one in states):
         sys.exit(1)
 
 

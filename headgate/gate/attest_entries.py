@@ -72,7 +72,7 @@ class AttestEntries:
                 async with self._database.across_organizations() as connection:
                     await append_attestations(connection, signed)
         except HeadgateError as error:
-            _log.warning("entries_not_attested", cause=str(error.__cause__ or error))
+            _log.warning("entries_not_attested", error=error.message, cause=str(error.__cause__ or error))
             return
         for lane, one in due:
             lane.attested(one)

@@ -78,7 +78,8 @@ async def apply_due(database: Database) -> int:
                     break
         except UnavailableError as error:
             failed += 1
-            _log.error("journal_not_applied", org_id=org_id, cause=str(error.__cause__ or error))
+            cause = str(error.__cause__ or error)
+            _log.error("journal_not_applied", org_id=org_id, error=error.message, cause=cause)
     if failed and failed == len(due):
         raise UnavailableError("no organization's journal could be applied")
     return applied
@@ -101,7 +102,8 @@ async def apply_before_reading(database: Database, org_id: str) -> None:
     try:
         await require_applied(database, org_id)
     except UnavailableError as error:
-        _log.warning("journal_not_applied_before_reading", org_id=org_id, cause=str(error.__cause__ or error))
+        cause = str(error.__cause__ or error)
+        _log.warning("journal_not_applied_before_reading", org_id=org_id, error=error.message, cause=cause)
 
 
 async def apply_if_free(database: Database, org_id: str) -> None:

@@ -203,12 +203,6 @@ async def write_counts(
         )
 
 
-async def has_writers(connection: Connection) -> bool:
-    """Whether any process has had entries applied, over all organizations."""
-    row = await (await connection.execute("SELECT has_writers() AS found")).fetchone()
-    return row is not None and bool(row["found"])
-
-
 async def forget_writers(connection: Connection) -> None:
     """The counts of writers that have had another name for long, over all organizations."""
     await connection.execute("SELECT forget_writers()")

@@ -16,6 +16,7 @@ from headgate.journal.store import read_counts, write_counts
 from headgate.kernel.clock import system_clock
 from headgate.kernel.entry_codes import Checker, EntryCodes
 from headgate.kernel.errors import UnavailableError
+from headgate.vault.store import has_writers
 
 _log = structlog.get_logger(__name__)
 
@@ -88,22 +89,21 @@ class Writers:
 async def open_writers(
     connection: Connection, org_id: str, found: Collection[Found], codes: EntryCodes | None
 ) -> Writers | None:
-    """None: nothing is signed, and there are no master keys; whoever wrote the events then attests none. Raises
+    """None: nothing is signed, and no process signs; whoever wrote the events then attests none. Raises
     UnavailableError: the master keys cannot be read."""
     signed = [one for one in found if isinstance(one, SignedEntry)]
-    if not signed and not _has_keys(codes):
-        return None
     if codes is None:
-        raise UnavailableError("the journal's entries cannot be checked without the master keys")
-    checker = codes.checker()
+        if signed:
+            raise UnavailableError("the journal's entries cannot be checked without the master keys")
+        return None
+    try:
+        checker = codes.checker()
+    except UnavailableError:
+        # An event that is applied without its code would be missed: a process that has read the keys attests it.
+        if signed or await has_writers(connection):
+            raise
+        return None
     new = {element(digest_of(*one)) for one in found if isinstance(one, EventEntry)}
     asked = {event.digest for one in signed if isinstance(one.entry, EventsEntry) for event in one.entry.events}
     counts = await read_counts(connection, org_id, {one.writer for one in signed}, checker)
     return Writers(org_id, codes, checker, counts, new, await find_applied(connection, org_id, asked - new, checker))
-
-
-def _has_keys(codes: EntryCodes | None) -> bool:
-    try:
-        return codes is not None and codes.signer() is not None
-    except UnavailableError:
-        return False

@@ -18,7 +18,6 @@ from headgate.agents.store import find_agent_by_name, find_key_by_hash
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database
-from headgate.journal.store import has_writers
 from headgate.kernel.clock import Clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
@@ -27,7 +26,7 @@ from headgate.organizations.store import insert_organization
 from headgate.runtime.secrets_file import InstanceSecrets
 from headgate.sessions.store import has_session
 from headgate.vault.service import Vault
-from headgate.vault.store import used_keys
+from headgate.vault.store import has_writers, used_keys
 
 _log = structlog.get_logger(__name__)
 

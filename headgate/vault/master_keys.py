@@ -78,14 +78,23 @@ class MasterKeys:
 
 
 def load_master_keys(path: Path) -> MasterKeys:
-    """Raises UnavailableError: not there, not readable, open to others, or of another form."""
+    """Raises UnavailableError, which says what is wrong with the file, and what to do."""
     try:
         require_secret(path)
-        return parse_master_keys(path.read_text("utf-8"))
+        content = path.read_bytes()
     except PermissionError as error:
-        raise UnavailableError(f"the master keys cannot be read: {error}") from error
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UnavailableError(f"the master keys cannot be read from {path}: {type(error).__name__}") from error
+        remedy = (
+            str(error) if error.errno is None else f"{path}: permission denied. Give it to the user that runs Headgate"
+        )
+        raise UnavailableError(f"the master keys cannot be read: {remedy}") from error
+    except FileNotFoundError as error:
+        raise UnavailableError(
+            f"the master keys cannot be read: {path} does not exist. Restore it, or name the file with"
+            " HEADGATE_MASTER_KEYS_FILE"
+        ) from error
+    except OSError as error:
+        raise UnavailableError(f"the master keys cannot be read: {path}: {error.strerror or error}") from error
+    return parse_master_keys(content, str(path))
 
 
 def create_master_keys(path: Path) -> MasterKeys:
@@ -111,19 +120,57 @@ def store_master_keys(path: Path, keys: MasterKeys) -> None:
         raise UnavailableError(f"the file of master keys cannot be written: {path}: {error.strerror}") from error
 
 
-def parse_master_keys(text: str) -> MasterKeys:
-    """Raises ValueError, KeyError, TypeError or AttributeError for another form; UnavailableError for another key."""
-    document = json.loads(text)
-    keys = {str(key_id): base64.b64decode(key, validate=True) for key_id, key in document["keys"].items()}
-    current = document["current"]
-    if current not in keys or any(len(key) != _KEY_BYTES or not _KEY_ID.fullmatch(one) for one, key in keys.items()):
-        raise ValueError("a current key is required, and each is 32 bytes")
-    for key_id, key in keys.items():
-        if (marked := _MARKED.fullmatch(key_id)) and marked[1] != _mark(key):
-            raise UnavailableError(
-                f"the master key {key_id!r} is not the key that was created under this name. Restore it."
-            )
-    return MasterKeys(current, keys)
+def parse_master_keys(content: bytes, source: str) -> MasterKeys:
+    """The one reader of the file's form. ``source`` says where the content is from. Raises UnavailableError, which says
+    what is wrong, and shows nothing that may be a key."""
+    try:
+        return _parsed(content)
+    except _DamagedError as error:
+        raise UnavailableError(
+            f"the master keys cannot be read: {source} is damaged: {error}. Restore it from a copy or a backup (mode"
+            " 0600), and check it with headgate secrets status"
+        ) from error
+
+
+class _DamagedError(ValueError):
+    """What is wrong with the content of the file."""
+
+
+def _parsed(content: bytes) -> MasterKeys:
+    try:
+        document = json.loads(content)
+    except UnicodeDecodeError:
+        raise _DamagedError("it is not text in UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise _DamagedError(f"it is not JSON ({where})" if content.strip() else "it is empty") from None
+    except (ValueError, RecursionError):  # a number that is too long, or brackets that are too many
+        raise _DamagedError("it is not JSON of this form") from None
+    if not isinstance(document, dict):
+        raise _DamagedError("it is not a JSON object")
+    for member, form, name in (("current", str, "text"), ("keys", dict, "an object")):
+        if member not in document:
+            raise _DamagedError(f"the member {member!r} is missing")
+        if not isinstance(document[member], form):
+            raise _DamagedError(f"the member {member!r} is not {name}")
+    keys = {key_id: _key(key_id, text) for key_id, text in document["keys"].items()}
+    if document["current"] not in keys:
+        raise _DamagedError("the key that 'current' names is not among 'keys'")
+    return MasterKeys(document["current"], keys)
+
+
+def _key(key_id: str, text: object) -> bytes:
+    if not _KEY_ID.fullmatch(key_id):
+        raise _DamagedError("a key has a name with other characters than a-z, 0-9, '_', '.' and '-', or a too long one")
+    try:
+        key = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise _DamagedError(f"the key {key_id!r} is not the base64 of {_KEY_BYTES} bytes")
+    if (marked := _MARKED.fullmatch(key_id)) and marked[1] != _mark(key):
+        raise _DamagedError(f"the master key {key_id!r} is not the key that was created under this name")
+    return key
 
 
 def _mark(key: bytes) -> str:

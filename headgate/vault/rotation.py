@@ -22,6 +22,7 @@ from headgate.vault.store import (
     UsedKey,
     exchange_envelope,
     get_envelopes,
+    has_writers,
     journal_rows_under,
     secrets_under_other_keys,
     used_keys,
@@ -65,6 +66,17 @@ async def key_states(database: Database, path: Path) -> list[KeyState]:
         is_current = keys is not None and key_id == keys.current
         states.append(KeyState(key_id, is_current, 0 if one is None else one.secrets, fault))
     return states
+
+
+async def file_fault(database: Database, path: Path) -> str | None:
+    """Why the file cannot be read. None: it can, or there is none and nothing is under a master key yet. Raises
+    UnavailableError (the database)."""
+    _, fault = _try_load(path)
+    if fault is None or await asyncio.to_thread(path.exists):
+        return fault
+    async with database.across_organizations() as connection:
+        is_needed = await has_writers(connection) or bool(await used_keys(connection))
+    return fault if is_needed else None
 
 
 def prepare_key(path: Path) -> str:

@@ -63,6 +63,12 @@ async def used_keys(connection: Connection) -> list[UsedKey]:
     ]
 
 
+async def has_writers(connection: Connection) -> bool:
+    """Whether any process has had signed entries of the journal applied, over all organizations."""
+    row = await (await connection.execute("SELECT has_writers() AS found")).fetchone()
+    return row is not None and bool(row["found"])
+
+
 async def journal_rows_under(connection: Connection, mark: bytes) -> int:
     """Rows of the journal that are signed under the key of this mark; reaches across organizations."""
     cursor = await connection.execute("SELECT journal_under_key(%s) AS waiting", [mark])

@@ -13,8 +13,8 @@ from headgate.db.database import Database
 from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.vault.master_keys import load_master_keys
-from headgate.vault.rotation import key_states, prepare_key, retire_key, rotate
+from headgate.vault.master_keys import create_master_keys, load_master_keys
+from headgate.vault.rotation import file_fault, key_states, prepare_key, retire_key, rotate
 from headgate.vault.service import Vault
 
 NAMES = [f"secret/{number}" for number in range(10)]
@@ -161,6 +161,25 @@ async def test_a_key_that_is_prepared_is_used_by_the_next_rotation(
     with pytest.raises(ConflictError):
         prepare_key(keys_file)
     assert (await rotate(api_database, keys_file, settle_seconds=0)).current == prepared
+
+
+async def test_a_file_that_cannot_be_read_is_a_fault_where_something_needs_it(
+    cluster, api_database: Database, keys_file: Path
+) -> None:
+    """Also where no secret is kept: entries of the record are signed under its keys."""
+    assert await file_fault(api_database, keys_file) is None
+    await asyncio.to_thread(create_master_keys, keys_file)
+    assert await file_fault(api_database, keys_file) is None
+    await asyncio.to_thread(keys_file.write_text, "{}")
+    assert "'current' is missing" in (await file_fault(api_database, keys_file) or "")
+    await asyncio.to_thread(keys_file.unlink)
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as superuser:
+        superuser.execute(
+            "INSERT INTO journal_writers (org_id, writer, applied, digest, before, position, missing, mark, code)"
+            " VALUES ('org_1', %s, 1, %s, 0, 0, 0, %s, %s)",
+            [bytes(16), bytes(16), bytes(4), bytes(16)],
+        )
+    assert "does not exist" in (await file_fault(api_database, keys_file) or "")
 
 
 async def test_missing_and_wrong_keys_are_told_apart(api_database: Database, kept: list[str], keys_file: Path) -> None:

@@ -160,6 +160,12 @@ def test_clients_that_refuse_the_certificate() -> None:
     assert list(check_refused_certificates(replace(INSTANCE, api_url=_closed_port()), datetime.now(UTC))) == []
 
 
+def test_master_keys_that_the_api_cannot_use_are_wrong() -> None:
+    with answering(200, {"status": "degraded", "parts": {"vault": "unavailable"}}) as url:
+        [finding] = check_warnings(replace(INSTANCE, api_url=url))
+    assert (finding.verdict, "headgate secrets status" in finding.text) == (Verdict.WRONG, True)
+
+
 def test_what_the_api_has_noticed_is_a_note() -> None:
     with answering(200, {"status": "ok", "warnings": ["X-Forwarded-For came from 10.0.0.9"]}) as url:
         [finding] = check_warnings(replace(INSTANCE, api_url=url))

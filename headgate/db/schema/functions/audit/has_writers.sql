@@ -3,4 +3,4 @@ CREATE OR REPLACE FUNCTION has_writers() RETURNS boolean
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
     SELECT EXISTS (SELECT FROM journal_writers)
 $$;
-CALL callable_by('has_writers', ARRAY[]::text[]);
+CALL callable_by('has_writers', ARRAY['api', 'worker']);
