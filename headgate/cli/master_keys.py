@@ -104,17 +104,26 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
 
 @click.command()
 @click.argument("key_id")
+@click.option(
+    "--give-up-set-aside",
+    is_flag=True,
+    help="Retire the key even if entries that were set aside need it. They can never be applied then.",
+)
 @result_option
 @data_dir_option
 @runtime_file_option
-def retire(key_id: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Remove a key from the file. Refused while a secret, an entry that waits in the journal, or captured traffic of
-    this machine that is not recorded yet needs it. Backups from before the rotation still need it."""
+def retire(
+    key_id: str, give_up_set_aside: bool, as_json: bool, data_dir: Path | None, runtime_file: Path | None
+) -> None:
+    """Remove a key from the file. Refused while a secret, an entry that waits in the journal or was set aside, or
+    captured traffic of this machine that is not recorded yet needs it. Backups from before the rotation still need it.
+    """
     where = _find(data_dir, runtime_file)
 
     async def act() -> None:
         async with _open(where) as database:
-            await retire_key(database, where.keys_file, key_id, spooled=files_under_keys(where.captures))
+            spooled = files_under_keys(where.captures)
+            await retire_key(database, where.keys_file, key_id, spooled=spooled, give_up_set_aside=give_up_set_aside)
 
     asyncio.run(act())
     if as_json:

@@ -23,8 +23,8 @@ from headgate.vault.store import (
     exchange_envelope,
     get_envelopes,
     has_writers,
-    journal_rows_under,
     secrets_under_other_keys,
+    signed_under,
     used_keys,
 )
 
@@ -114,14 +114,17 @@ async def rotate(
     return Rotated(keys.current, not is_unfinished, done + later, tuple(failures))
 
 
-async def retire_key(database: Database, path: Path, key_id: str, *, spooled: Mapping[str, int]) -> None:
+async def retire_key(
+    database: Database, path: Path, key_id: str, *, spooled: Mapping[str, int], give_up_set_aside: bool = False
+) -> None:
     """Take a key out of the file that nothing needs any more. ``spooled``: how many files that are not in the database
-    yet are under each key. Raises NotFoundError, ConflictError, UnavailableError."""
+    yet are under each key. ``give_up_set_aside``: also if entries that were set aside can never be applied then. Raises
+    NotFoundError, ConflictError, UnavailableError."""
     keys = load_master_keys(path)
     remaining = keys.without(key_id)
     async with database.across_organizations() as connection:
         needed = {one.key_id: one.secrets for one in await used_keys(connection)}
-        waiting = await journal_rows_under(connection, signer_of(keys.keys[key_id]).mark)
+        signed = await signed_under(connection, signer_of(keys.keys[key_id]).mark)
     if key_id in needed:
         raise ConflictError(
             f"{needed[key_id]} secrets or bodies are still encrypted under {key_id}. Run headgate secrets"
@@ -134,12 +137,19 @@ async def retire_key(database: Database, path: Path, key_id: str, *, spooled: Ma
             " the proxy has recorded them.",
             details={"captures": spooled[key_id]},
         )
-    if waiting:
+    if signed.waiting:
         # Without the key they could not be checked: they would be set aside, and count as missing for ever.
         raise ConflictError(
-            f"{waiting} rows of the journal are signed under {key_id} and not applied yet. Check that a worker runs,"
-            " and that every machine has the new key; then try again.",
-            details={"journal": waiting},
+            f"{signed.waiting} rows of the journal are signed under {key_id} and not applied yet. Check that a worker"
+            " runs, and that every machine has the new key; then try again.",
+            details={"journal": signed.waiting},
+        )
+    if signed.set_aside and not give_up_set_aside:
+        raise ConflictError(
+            f"{signed.set_aside} entries that were set aside are signed under {key_id}, and cannot be applied without"
+            " it. headgate audit set-aside list shows those of an organization. Apply them, or retire the key with"
+            " --give-up-set-aside.",
+            details={"set_aside": signed.set_aside},
         )
     store_master_keys(path, remaining)
 

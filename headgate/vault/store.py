@@ -17,6 +17,14 @@ class UsedKey:
     sample: tuple[str, str] | None
 
 
+@dataclass(frozen=True, slots=True)
+class SignedUnder:
+    """``waiting``: rows of the journal that are not applied yet. ``set_aside``: entries that could not be applied."""
+
+    waiting: int
+    set_aside: int
+
+
 async def put_envelope(connection: Connection, org_id: str, name: str, envelope: Envelope) -> None:
     """In place of the one of this name, if there is one."""
     await connection.execute(
@@ -69,11 +77,11 @@ async def has_writers(connection: Connection) -> bool:
     return row is not None and bool(row["found"])
 
 
-async def journal_rows_under(connection: Connection, mark: bytes) -> int:
-    """Rows of the journal that are signed under the key of this mark; reaches across organizations."""
-    cursor = await connection.execute("SELECT journal_under_key(%s) AS waiting", [mark])
+async def signed_under(connection: Connection, mark: bytes) -> SignedUnder:
+    """What is signed under the key of this mark; reaches across organizations."""
+    cursor = await connection.execute("SELECT waiting, set_aside FROM journal_under_key(%s)", [mark])
     row = await cursor.fetchone()
-    return 0 if row is None else int(row["waiting"])
+    return SignedUnder(0, 0) if row is None else SignedUnder(row["waiting"], row["set_aside"])
 
 
 async def secrets_under_other_keys(

@@ -10,7 +10,7 @@ CALLERS = {
     "record_action": {"api"},
     "attest_entries": {"proxy", "api", "worker"},
     "count_entries": {"api", "worker"},
-    "has_writers": set(),
+    "has_writers": {"api", "worker"},
     "forget_writers": {"worker"},
     "record_outcomes": {"proxy"},
     "hold_action": {"proxy", "api"},

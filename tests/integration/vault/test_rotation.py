@@ -98,6 +98,32 @@ async def test_a_key_stays_while_the_journal_has_entries_under_it(
         superuser.execute("DELETE FROM journal WHERE org_id = %s", [kept[0]])
 
 
+async def test_a_key_stays_while_entries_that_were_set_aside_are_signed_under_it(
+    cluster, api_database: Database, kept: list[str], keys_file: Path
+) -> None:
+    """They could not be applied without it, even after their cause is mended."""
+    old = load_master_keys(keys_file).current
+    lane = EntryLane(EntryCodes(lambda: load_master_keys(keys_file)))
+    [entry] = lane.sign([(kept[0], b"an entry")])
+    await rotate(api_database, keys_file, settle_seconds=0)
+    [later] = lane.sign([(kept[0], b"an entry")])
+    with psycopg.connect(cluster.dsn("postgres"), autocommit=True) as superuser:
+        for position, (one, is_event) in enumerate(
+            [(entry, False), (later, False), (entry, True), (b"damaged", False)]
+        ):
+            superuser.execute(
+                "INSERT INTO journal_set_aside (org_id, journal_id, position, is_event, entry, failure)"
+                " VALUES (%s, 1, %s, %s, %s, 'a constraint')",
+                [kept[0], position, is_event, one],
+            )
+    with pytest.raises(ConflictError, match="1 entries that were set aside are signed under") as refused:
+        await retire_key(api_database, keys_file, old, spooled={})
+    assert "headgate audit set-aside list" in refused.value.message
+    assert old in load_master_keys(keys_file).keys
+    await retire_key(api_database, keys_file, old, spooled={}, give_up_set_aside=True)
+    assert old not in load_master_keys(keys_file).keys
+
+
 @pytest.mark.parametrize("killed_after", [0, 3, 13, 20])
 async def test_killed_and_run_again(
     api_database: Database, kept: list[str], keys_file: Path, cluster, killed_after: int
