@@ -85,6 +85,8 @@ def judged(agent: Agent, call: AgentCall) -> str:
             return f"refused: {error}"
     if response.content == call.answer.encode() or (call.method == "HEAD" and response.status_code == call.status):
         return "passed"
+    if _some_tools(response.content, call.answer.encode()):
+        return "passed"
     if call.method == "HEAD":
         return f"refused: {response.status_code}"
     if "RESPONSE_WITHHELD" in response.text:
@@ -97,6 +99,16 @@ def judged(agent: Agent, call: AgentCall) -> str:
     if response.status_code >= _FAILURE:
         raise RuntimeError(f"call {call.number}: {code} {message}")
     return f"{code}: {message}"
+
+
+def _some_tools(received: bytes, sent: bytes) -> bool:
+    """Whether a list of tools arrived without those that would be denied. Which one is an attack's, nobody says here:
+    as long as one is left, nothing is contained."""
+    try:
+        left, listed = (json.loads(one)["result"]["tools"] for one in (received, sent))
+    except (ValueError, KeyError, TypeError):
+        return False
+    return bool(left) and all(one in listed for one in left)
 
 
 def measure(administrator: Administrator, instance: Instance, listed: Sequence[AgentCall], *, show: bool) -> None:

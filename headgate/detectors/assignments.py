@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-import re2
+from regorus import ByteMatch, BytePattern
 
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import (
@@ -36,15 +36,15 @@ _SIGN: Final = (
     .replace("IS", _IS)
     .replace("TYPE", _TYPE)
 )
-_IN_ARN: Final = re2.compile(rb":[0-9]{12}:")
+_IN_ARN: Final = BytePattern(rb":[0-9]{12}:")
 """Before the kind of a resource: ``arn:aws:secretsmanager:eu-west-1:123456789012:secret:orders/db``."""
 _WORDS: Final = r"((?:[ \t]+[^\s:=\x00]{1,24}){0,6})"
 
-_ASSIGNED: Final = re2.compile((_REST_OF_NAME + _SIGN + _VALUE).encode())
+_ASSIGNED: Final = BytePattern((_REST_OF_NAME + _SIGN + _VALUE).encode())
 _NAME_APART: Final = r"(?:[\w.\-]{0,24}(?:token|key|secret|password|auth)[ \t]+)"
-_OF_SERVICE: Final = re2.compile((rf"(?:([ \t\w.\-]{{0,32}})\\*{_SIGN}|{_NAME_APART}){_VALUE}").encode())
-_APART: Final = re2.compile((_REST_OF_NAME + r"[ \t]+" + _VALUE).encode())
-_IN_SENTENCE: Final = re2.compile((_WORDS + rf"[ \t]*(?::|[ \t]{_IS}[ \t]*:?)[ \t]+([^\s\x00]{{5,128}})").encode())
+_OF_SERVICE: Final = BytePattern((rf"(?:([ \t\w.\-]{{0,32}})\\*{_SIGN}|{_NAME_APART}){_VALUE}").encode())
+_APART: Final = BytePattern((_REST_OF_NAME + r"[ \t]+" + _VALUE).encode())
+_IN_SENTENCE: Final = BytePattern((_WORDS + rf"[ \t]*(?::|[ \t]{_IS}[ \t]*:?)[ \t]+([^\s\x00]{{5,128}})").encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def assigned_value(
     """The secret that is assigned to the name at ``start`` to ``end``; None: none is."""
     harmless = formats.harmless_beginnings + (formats.harmless_key_beginnings if assignment.weak else ())
     if start and (
-        _is_harmless_beginning(buffer, start, harmless) or _IN_ARN.fullmatch(buffer, max(0, start - 14), start)
+        _is_harmless_beginning(buffer, start, harmless) or _IN_ARN.fullmatch(buffer[max(0, start - 14) : start])
     ):
         return None
     reach = min(len(buffer), end + _REACH_BYTES)
@@ -105,7 +105,7 @@ def service_values(
             yield Match(service.kind, start, start + len(raw), LIKELY)
 
 
-def _judge(match: re2._Match, groups: range, assignment: Assignment, formats: SecretFormats) -> AssignedValue | None:
+def _judge(match: ByteMatch, groups: range, assignment: Assignment, formats: SecretFormats) -> AssignedValue | None:
     group = next((one for one in groups if match.start(one) >= 0), None)
     if group is None or _has_harmless_ending(match[1], formats):
         return None

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-import re2
+from regorus import ByteMatch, BytePattern
 
 from headgate.detectors.context_words import ContextWords
 from headgate.detectors.document import SEPARATOR
@@ -21,7 +21,7 @@ _MONTH: Final = (
     "marco|marzo|março|aout|août|juin|juli|july|june|juni|maio|mars|mayo|märz|apr|aug|dec|feb|jan|jul|"
     "jun|mai|mar|may|nov|oct|sep"
 )
-_DATE: Final = re2.compile(
+_DATE: Final = BytePattern(
     (
         r"\b(?:([0-9]{4})[-/.]([0-9]{1,2})[-/.]([0-9]{1,2})|([0-9]{1,2})[-/.]([0-9]{1,2})[-/.]([0-9]{4}|[0-9]{2})"
         rf"|(?i:[0-9]{{1,2}}(?:\.|st|nd|rd|th|º|er)? (?:de |of )?(?:{_MONTH})\.?,? (?:de |del )?([0-9]{{4}}))"
@@ -49,7 +49,7 @@ def find_birth_dates(buffer: bytes, words: ContextWords, budget: Budget) -> Iter
             break
 
 
-def _is_date(match: re2._Match) -> bool:
+def _is_date(match: ByteMatch) -> bool:
     if match[1] is not None:
         return int(match[1]) in _YEARS and _is_day_and_month(int(match[3]), int(match[2]))
     if match[4] is not None:

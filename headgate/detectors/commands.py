@@ -13,7 +13,7 @@ from fnmatch import translate
 from functools import cache
 from typing import Final
 
-import re2
+from regorus import BytePattern, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -52,7 +52,7 @@ class Sign:
     """``kind`` is what a match is called; ``weight`` how much one says, from 0 to 1."""
 
     kind: str
-    pattern: re2._Regexp
+    pattern: BytePattern
     weight: float
 
 
@@ -61,7 +61,7 @@ class Commands:
     """``anchor``: what has to stand there for any sign to match, or for a shell to read another command. ``globbed``:
     names of files with their kinds, for patterns that a shell would expand to them (``/e?c/sh?dow``)."""
 
-    anchor: re2._Regexp
+    anchor: BytePattern
     signs: tuple[Sign, ...]
     globbed: tuple[tuple[str, str], ...]
 
@@ -147,8 +147,8 @@ def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
     yield Sign(kind, _compiled(files, f"{path}{_END}"), _IN_PROSE)
 
 
-def _compiled(section: Section, pattern: str) -> re2._Regexp:
+def _compiled(section: Section, pattern: str) -> BytePattern:
     try:
-        return re2.compile(f"(?im){pattern}".encode())
-    except re2.error as error:
+        return BytePattern(f"(?im){pattern}".encode())
+    except PatternError as error:
         raise ValidationError(f"commands.yaml: RE2 does not accept a pattern: {error}") from error

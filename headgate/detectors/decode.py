@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors import encodings
 from headgate.detectors.containers import Member, UnscannableError, container_of, members
@@ -29,25 +29,25 @@ _LONG_NAME: Final = 8
 _CODES_MIN: Final = 8
 _CODE_END: Final = 0xD800
 _JSON_STARTS: Final = ("{", "[")
-_PERCENT: Final = re2.compile(rb"[!-;=?-~]*%(?:u[0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})[!-;=?-~]*")
-_ESCAPES: Final = re2.compile(
+_PERCENT: Final = BytePattern(rb"[!-;=?-~]*%(?:u[0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})[!-;=?-~]*")
+_ESCAPES: Final = BytePattern(
     rb"""\\(?:u[0-9A-Fa-f]{4}|u\{|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}|[0-9a-f]{2} |["/])"""
 )
-_ENTITIES: Final = re2.compile(rb"[!-~]*&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31});?[!-~]*")
-_TAG: Final = re2.compile(rb"<[^<>]*>")
-_INLINE_TAGS: Final = re2.compile(  # what cuts a word and shows no gap
+_ENTITIES: Final = BytePattern(rb"[!-~]*&(?:#[0-9]{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,31});?[!-~]*")
+_TAG: Final = BytePattern(rb"<[^<>]*>")
+_INLINE_TAGS: Final = BytePattern(  # what cuts a word and shows no gap
     rb"(?i)[^\s<>\x00]+(?:(?:</?(?:b|i|u|s|em|strong|span|font|wbr|a|sub|sup|mark|code|small|big|tt|kbd|w:[a-z]+)"
     rb"(?:\s[^<>\x00]*)?/?>|<!--[^<>\x00]*-->)+[^\s<>\x00]+)+"
 )
-_QUOTED: Final = re2.compile(rb"[!-<>-~]*(?:=(?:[0-9A-F]{2}|[ \t]*\r?\n)[!-<>-~]*)+")
-_CODE_POINTS: Final = re2.compile(rb"(?:[Uu]\+[0-9A-Fa-f]{4,6}[ \t\r\n,;]{0,3}){4,}")
+_QUOTED: Final = BytePattern(rb"[!-<>-~]*(?:=(?:[0-9A-F]{2}|[ \t]*\r?\n)[!-<>-~]*)+")
+_CODE_POINTS: Final = BytePattern(rb"(?:[Uu]\+[0-9A-Fa-f]{4,6}[ \t\r\n,;]{0,3}){4,}")
 _EDGE: Final = 4
 _TURNS: Final = frozenset(("reversed", "rot13"))
-_LINE_WITH_ESCAPE: Final = re2.compile(
+_LINE_WITH_ESCAPE: Final = BytePattern(
     rb"""[^\x00\n]*\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}"""
     rb"""|[0-9a-f]{2} |["/])[^\x00\n]*"""
 )
-_BASE64: Final = re2.compile(rb"(?:[A-Za-z0-9+/]{16,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]{1,}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2}")
+_BASE64: Final = BytePattern(rb"(?:[A-Za-z0-9+/]{16,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]{1,}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2}")
 _BASE64_PART_MIN: Final = 16
 _CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
 """Containers whose first bytes hardly come by chance."""
@@ -320,7 +320,7 @@ def _in_known_forms(buffer: bytes) -> Iterator[tuple[int, int, str, bytes]]:
         yield from _from_token(match.start(), match[0])
 
 
-_FORMS: Final[tuple[tuple[bytes, re2._Regexp, str, Callable[[bytes], bytes]], ...]] = (
+_FORMS: Final[tuple[tuple[bytes, BytePattern, str, Callable[[bytes], bytes]], ...]] = (
     (b"%", _PERCENT, "url", encodings.from_percent),
     (b"<", _INLINE_TAGS, "markup", lambda found: bytes(_TAG.sub(b"", found))),
     (b"&", _ENTITIES, "entities", encodings.from_entities),

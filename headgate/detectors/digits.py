@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate, pairwise
 from typing import Final, NamedTuple
 
-import re2
+from regorus import BytePattern
 
 PRINTABLE_MIN: Final = 12
 """Printable bytes in a row that count as a text."""
 
-_STRETCH: Final = re2.compile(rb"[\t\n\r\x20-\x7e]{%d,}" % PRINTABLE_MIN)
+_STRETCH: Final = BytePattern(rb"[\t\n\r\x20-\x7e]{%d,}" % PRINTABLE_MIN)
 _PACKED: Final = (b"\x1f\x8b\x08", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")
 _BLOCK_BYTES: Final = 512
 _EDGE_BYTES: Final = 8
@@ -25,13 +25,13 @@ _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER: Final = _UPPER.lower()
 _HEX_DIGITS: Final = b"0123456789abcdefABCDEF"
 _URL_SAFE: Final = bytes.maketrans(b"-_", b"+/")
-_HEX_PREFIX: Final = re2.compile(rb"0[xX]|\\x")
-_LINES: Final = re2.compile(
+_HEX_PREFIX: Final = BytePattern(rb"0[xX]|\\x")
+_LINES: Final = BytePattern(
     rb"(?m)(?:^[ \t]*[0-9A-Fa-f]{4,16}|[ \t][0-9A-Fa-f]{8}):?[ \t]+((?:[0-9A-Fa-f]{2,8}[ \t]{1,2}){1,16})[^\n]*$"
 )
-_LOWER_32: Final = re2.compile(rb"[a-z2-7]{16,}(?:\.[a-z2-7]{4,})*")
-_DASHED_64: Final = re2.compile(rb"(?:[A-Za-z0-9+/]{2,20}-){4}")
-_HEX_32: Final = re2.compile(rb"[0-9A-V]{20,}|[0-9a-v]{20,}")
+_LOWER_32: Final = BytePattern(rb"[a-z2-7]{16,}(?:\.[a-z2-7]{4,})*")
+_DASHED_64: Final = BytePattern(rb"(?:[A-Za-z0-9+/]{2,20}-){4}")
+_HEX_32: Final = BytePattern(rb"[0-9A-V]{20,}|[0-9a-v]{20,}")
 _HEX_32_ORDER: Final = bytes.maketrans(_UPPER + _LOWER + b"234567", b"0123456789abcdefghijklmnop" * 2 + b"qrstuv")
 
 

@@ -7,10 +7,10 @@ import re
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
-import re2
+from regorus import BytePattern
 
-_STRETCH: Final = re2.compile(rb"[\t\x20-\x7e]{8,}")
-_WIDE_STRETCH: Final = re2.compile(rb"(?:[\t\x20-\x7e]\0){8,}")
+_STRETCH: Final = BytePattern(rb"[\t\x20-\x7e]{8,}")
+_WIDE_STRETCH: Final = BytePattern(rb"(?:[\t\x20-\x7e]\0){8,}")
 _NOT_TEXT: Final = bytes(code for code in range(32) if code not in b"\t\n\r\x1b")
 _CONTROL_SHARE_MAX: Final = 0.02
 _ESCAPE: Final = re.compile(

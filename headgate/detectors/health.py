@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import re2
+from regorus import BytePattern, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -24,14 +24,14 @@ _RECORD: Final = 0.9
 _BY_WORDS: Final = 0.75
 _NEAR_BYTES: Final = 600
 _CLASSES_MIN: Final = 2
-_PERSONAL: Final = re2.compile(rb"(?m)^(?:[a-z A-Z]{1,40} )?resourceType: Patient$")
-_CLINICAL: Final = re2.compile(
+_PERSONAL: Final = BytePattern(rb"(?m)^(?:[a-z A-Z]{1,40} )?resourceType: Patient$")
+_CLINICAL: Final = BytePattern(
     rb"(?m)^(?:[a-z A-Z]{1,40} )?resourceType: (?:Condition|Observation|Medication(?:Request|Statement|Administration)"
     rb"|AllergyIntolerance|DiagnosticReport|Procedure|Immunization|CarePlan|FamilyMemberHistory|ClinicalImpression)$"
 )
-_DATED: Final = re2.compile(rb"[A-Z][a-z]{1,24} [A-Z][a-z]{1,24},? (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9]\b")
-_MAIL: Final = re2.compile(rb"[\w.+-]{1,64}@[\w-]{1,64}\.[a-z]{2,12}")
-_DATE: Final = re2.compile(
+_DATED: Final = BytePattern(rb"[A-Z][a-z]{1,24} [A-Z][a-z]{1,24},? (?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9]\b")
+_MAIL: Final = BytePattern(rb"[\w.+-]{1,64}@[\w-]{1,64}\.[a-z]{2,12}")
+_DATE: Final = BytePattern(
     rb"\b(?:(?:19|20)[0-9]{2}-[01][0-9]-[0-3][0-9]|[0-3]?[0-9][./][01]?[0-9][./](?:19|20)[0-9]{2})\b"
 )
 _BIRTH: Final = "date_of_birth"
@@ -41,9 +41,9 @@ _BIRTH: Final = "date_of_birth"
 class HealthWords:
     """``anchor``: any word of a class. ``person``: words for whose data it is."""
 
-    anchor: re2._Regexp
-    classes: tuple[re2._Regexp, ...]
-    person: re2._Regexp
+    anchor: BytePattern
+    classes: tuple[BytePattern, ...]
+    person: BytePattern
 
 
 @cache
@@ -92,9 +92,9 @@ def _names_a_person(near: bytes, start: int, words: ContextWords, known: HealthW
     return dated or (_MAIL.search(near) is not None and known.person.search(near) is not None)
 
 
-def _compiled(section: Section, *patterns: str) -> re2._Regexp:
+def _compiled(section: Section, *patterns: str) -> BytePattern:
     joined = "|".join(f"(?:{one})" for one in patterns)
     try:
-        return re2.compile(rf"(?i)\b(?:{joined})".encode())
-    except re2.error as error:
+        return BytePattern(rf"(?i)\b(?:{joined})".encode())
+    except PatternError as error:
         raise ValidationError(f"{section.where}: RE2 does not accept a pattern: {error}") from error

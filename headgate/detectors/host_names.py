@@ -7,11 +7,12 @@ the URLs in a request, and what commands look up. Names that clouds make from di
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator
 from functools import cache
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -28,16 +29,16 @@ _DENSE: Final = 0.75
 _TOO_LONG: Final = 0.65
 _IN_WORDS: Final = 0.7
 
-_HOST: Final = re2.compile(
+_HOST: Final = BytePattern(
     rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
     rb"([a-z0-9_][a-z0-9_.-]{6,254})(?:[/:?#\s\"'<>)\]]|$)"
 )
-_HEX: Final = re2.compile(r"(?i)[0-9a-f]+")
-_BASE32: Final = re2.compile(r"(?i)[a-z2-7]+")
-_BASE64: Final = re2.compile(r"[A-Za-z0-9_-]+")
-_CODES: Final = re2.compile(r"(?:[01][0-9]{2}){8,}")
-_WORD: Final = re2.compile(r"[a-z]{3,}")
-_REGION: Final = re2.compile(r"(?:[a-z]{2,3}-)?[a-z]{2,12}-[a-z]{0,10}-?[0-9]{1,2}[a-z]?")
+_HEX: Final = re.compile(r"[0-9A-Fa-f]+")
+_BASE32: Final = re.compile(r"[A-Za-z2-7]+")
+_BASE64: Final = re.compile(r"[A-Za-z0-9_-]+")
+_CODES: Final = re.compile(r"(?:[01][0-9]{2}){8,}")
+_WORD: Final = re.compile(r"[a-z]{3,}")
+_REGION: Final = re.compile(r"(?:[a-z]{2,3}-)?[a-z]{2,12}-[a-z]{0,10}-?[0-9]{1,2}[a-z]?")
 _WORDS_MIN: Final = 8
 _WORDY_LABELS_MIN: Final = 4
 _LABELS_MAX: Final = 8

@@ -13,7 +13,6 @@ from functools import cache
 from typing import Final, NamedTuple
 
 import ahocorasick
-import re2
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -60,7 +59,7 @@ _CLAUSE_WORD_MAX: Final = 8
 _SPELLED: Final = {"\u0131": "i", "\u0130": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "s", "œ": "o", "æ": "a", "Ł": "l"}
 _SAME: Final = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\uff1a": ":", "\uff0c": ","}
 _SPACES: Final = str.maketrans(dict.fromkeys("\n\r\t\u00a0", " "))
-_DIGIT_IN_WORD: Final = re2.compile(r"[a-z][013457]+[a-z]")
+_DIGIT_IN_WORD: Final = re.compile(r"[a-z][013457]+[a-z]")
 _WITH_DIGITS: Final = re.compile(r"\b(?=[a-z013457]*[a-z])(?=[a-z]*[013457])[a-z013457]{3,}\b")
 _DIGIT_WORDS_MIN: Final = 3
 _PIECE_CHARACTERS: Final = 32_768

@@ -14,13 +14,17 @@ from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY
 from headgate.detectors.secret_formats import secret_formats
-from headgate.detectors.secrets import find_secrets
+from headgate.detectors.secrets import WORD, find_secrets
 
 JOINED_STEPS: Final = frozenset(("fields", "requests"))
 JOINED_BYTES_MAX: Final = 16_384
 """Of the fields of one request, read as one."""
 
 _PIECE_MAX: Final = 256
+_PROSE: Final = re.compile(r"[^\W\d_]{1,24}(?:[,.;:!?)]{0,2} [(\"']?[^\W\d_]{1,24}){7,}[)\"'.,;:!?]{0,3}")
+_WORD_MIN: Final = 3
+"""Characters of a word of prose and the space before it, on average; single letters with spaces spell something."""
+_EDGE_WORDS: Final = 3
 _DIGITS: Final = re.compile(r"[0-9]+")
 _CREDENTIAL_MAX: Final = 512
 _ENDS_MAX: Final = 16
@@ -31,6 +35,27 @@ _PAYLOAD: Final = "*"
 _PATIENT: Final = Limits(seconds_max=0.05)
 
 
+def edges_of(text: str) -> str:
+    """What of a text may go on in another: all of a short one, else its beginning and its end. Of sentences a few words
+    at each end: what stands between them is a text by itself, which has been looked at."""
+    if len(text) > _PIECE_MAX:
+        half = _PIECE_MAX // 2
+        return f"{_first(text[:half])}\n{_last(text[-half:])}"
+    return f"{_first(text)}\n{_last(text)}" if _is_prose(text) else text
+
+
+def _is_prose(text: str) -> bool:
+    return _PROSE.fullmatch(text) is not None and len(text) > _WORD_MIN * text.count(" ")
+
+
+def _first(text: str) -> str:
+    return " ".join(text.split(" ", _EDGE_WORDS)[:_EDGE_WORDS]) if _is_prose(text) else text
+
+
+def _last(text: str) -> str:
+    return " ".join(text.rsplit(" ", _EDGE_WORDS)[-_EDGE_WORDS:]) if _is_prose(text) else text
+
+
 def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
     """All values in their order; those whose names differ in a number only; those of several requests."""
     in_order: list[str] = []
@@ -39,7 +64,7 @@ def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -
     for piece, text in _texts(documents):
         if not text or piece.origin.outer is not None:
             continue
-        short = text if len(text) <= _PIECE_MAX else text[: _PIECE_MAX // 2] + "\n" + text[-_PIECE_MAX // 2 :]
+        short = edges_of(text)
         left -= len(short)
         if left < 0:
             break
@@ -66,11 +91,14 @@ def _lines(pieces: list[str], *, least_end: int) -> str:
     """All in one, and then a line from each beginning of a credential to each end of a piece after it: what stands
     beside it is another text, and no part of a longer word."""
     whole = "".join(pieces)
-    ends = [end for end in accumulate(map(len, pieces)) if end >= least_end]
+    starts = {0, *accumulate(map(len, pieces))}
+    ends = [end for end in sorted(starts) if end >= least_end]
     lines, left = [whole], JOINED_BYTES_MAX
     data = whole.encode("ascii", "replace")  # as many bytes as characters
     for found in secret_formats().joined_beginnings.finditer(data):
         start = found.start()
+        if start not in starts and data[start - 1] in WORD:  # "sk" in "asked" begins no credential
+            continue
         for end in ends[bisect_right(ends, found.end()) :][:_ENDS_MAX]:
             left -= end - start
             if end - start > _CREDENTIAL_MAX or left < 0:

@@ -1,11 +1,12 @@
 """A user's own words and phrases: whatever the case, as whole words, after the same decoding as everything else."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
@@ -20,7 +21,7 @@ KEYWORD_MAX_CHARACTERS: Final = 200
 class Keywords:
     """``find`` is a detector, as ``find_secrets`` is one."""
 
-    pattern: re2._Regexp
+    pattern: BytePattern
 
     def find(self, buffer: bytes, budget: Budget) -> Iterator[Match]:
         budget.new_pass(len(buffer))
@@ -41,8 +42,8 @@ def parse_keywords(text: str) -> Keywords:
         raise ValidationError(f"give 1 to {KEYWORDS_MAX} keywords, one a line", details={"field": "prompt"})
     if any(len(word) > KEYWORD_MAX_CHARACTERS for word in words):
         raise ValidationError(f"a keyword has at most {KEYWORD_MAX_CHARACTERS} characters", details={"field": "prompt"})
-    spaced = (r"\s+".join(re2.escape(part) for part in word.split()) for word in words)
-    return Keywords(re2.compile(f"(?i:{'|'.join(spaced)})".encode()))
+    spaced = (r"\s+".join(re.escape(part) for part in word.split()) for word in words)
+    return Keywords(BytePattern(f"(?i:{'|'.join(spaced)})".encode()))
 
 
 def _is_inside_word(buffer: bytes, start: int, end: int) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import re2
+from regorus import ByteMatch, BytePattern, PatternError
 
 from headgate.configuration.yaml_document import Section
 from headgate.detectors.boundaries import stands_alone
@@ -17,7 +17,7 @@ from headgate.kernel.errors import ValidationError
 
 _NEAR: Final = 0.95
 _STRICT: Final = 0.75
-_COUNTRY_CODE: Final = re2.compile(rb"\+[1-9][0-9]{0,2}[ -]?$")
+_COUNTRY_CODE: Final = BytePattern(rb"\+[1-9][0-9]{0,2}[ -]?$")
 _DIGITS_MIN_UNCHECKED: Final = 2
 _REACH_BYTES: Final = 48  # from the word to the number
 _LONGEST_BYTES: Final = 32
@@ -28,8 +28,8 @@ class NationalNumber:
     """``check``: the checksum, of python-stdnum; None: the number has none."""
 
     kind: str
-    strict: re2._Regexp | None
-    loose: re2._Regexp | None
+    strict: BytePattern | None
+    loose: BytePattern | None
     check: Callable[[str], bool] | None
 
     def is_valid(self, text: str) -> bool:
@@ -61,12 +61,12 @@ def _number(kind: str, section: Section) -> NationalNumber:
     return NationalNumber(kind, _pattern(section, "strict"), _pattern(section, "loose"), check)
 
 
-def _pattern(section: Section, key: str) -> re2._Regexp | None:
+def _pattern(section: Section, key: str) -> BytePattern | None:
     if key not in section.members:
         return None
     try:
-        return re2.compile(rf"\b(?:{section.text(key)})\b".encode())
-    except re2.error as error:
+        return BytePattern(rf"\b(?:{section.text(key)})\b".encode())
+    except PatternError as error:
         raise ValidationError(f"{section.where}.{key}: RE2 does not accept it: {error}") from error
 
 
@@ -79,7 +79,7 @@ def find_national_numbers(buffer: bytes, words: ContextWords, budget: Budget) ->
 
 
 def _find(
-    number: NationalNumber, found: Iterator[re2._Match], buffer: bytes, words: ContextWords, budget: Budget
+    number: NationalNumber, found: Iterator[ByteMatch], buffer: bytes, words: ContextWords, budget: Budget
 ) -> Iterator[Match]:
     for match in found:
         if not budget.allows_candidate():
@@ -91,7 +91,7 @@ def _find(
 
 
 def _after_words(
-    number: NationalNumber, pattern: re2._Regexp, buffer: bytes, words: ContextWords, budget: Budget
+    number: NationalNumber, pattern: BytePattern, buffer: bytes, words: ContextWords, budget: Budget
 ) -> Iterator[Match]:
     """Weak forms: going from word to word, not from number to number, of which there may be very many."""
     searched = 0

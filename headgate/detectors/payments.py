@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-import re2
+from regorus import BytePattern
 from stdnum import get_cc_module, numdb
 
 from headgate.detectors.boundaries import stands_alone
@@ -16,10 +16,10 @@ from headgate.detectors.model import Match
 if TYPE_CHECKING:
     from stdnum.util import NumberValidationModule
 
-_CARD: Final = re2.compile(
+_CARD: Final = BytePattern(
     rb"\b(?:[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{13,19})\b"
 )
-_CARD_LOOSE: Final = re2.compile(rb"[1-9][0-9]{3}(?:[ .-]?[0-9]{1,7}){1,6}")
+_CARD_LOOSE: Final = BytePattern(rb"[1-9][0-9]{3}(?:[ .-]?[0-9]{1,7}){1,6}")
 _CARD_REACH_BYTES: Final = 64
 _CARD_BEHIND_BYTES: Final = 24
 _CARD_BYTES: Final = 24
@@ -37,7 +37,7 @@ _ISSUERS: Final = (
 )
 """ISO/IEC 7812-1: what numbers of cards begin with, and how many digits they have."""
 
-_IBAN: Final = re2.compile(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
+_IBAN: Final = BytePattern(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
 _DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 _STRUCTURE: Final = re.compile("([1-9][0-9]*)!([nac])")  # ISO 13616-1, 5.1
 _CHARACTERS: Final = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Za-z0-9]"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors.containers import Member, UnscannableError, container_of
 from headgate.detectors.encodings import printable_stretches
@@ -22,14 +22,14 @@ from headgate.detectors.encodings import printable_stretches
 STREAMS_MAX: Final = 512
 """Streams of one PDF file that are read."""
 
-_STREAM: Final = re2.compile(rb"stream\r?\n")
-_SHOWN: Final = re2.compile(rb"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|<[0-9A-Fa-f\s]+>|T[dDm*]|ET|'|\"")
-_MAPS: Final = re2.compile(rb"(?s)beginbf(char|range)(.*?)endbf")
-_MAPPED_ONE: Final = re2.compile(rb"<([0-9A-Fa-f]{2,8})>\s*<([0-9A-Fa-f]{4,64})>")
-_MAPPED_RANGE: Final = re2.compile(
+_STREAM: Final = BytePattern(rb"stream\r?\n")
+_SHOWN: Final = BytePattern(rb"\((?:[^()\\]|\\.|\((?:[^()\\]|\\.)*\))*\)|<[0-9A-Fa-f\s]+>|T[dDm*]|ET|'|\"")
+_MAPS: Final = BytePattern(rb"(?s)beginbf(char|range)(.*?)endbf")
+_MAPPED_ONE: Final = BytePattern(rb"<([0-9A-Fa-f]{2,8})>\s*<([0-9A-Fa-f]{4,64})>")
+_MAPPED_RANGE: Final = BytePattern(
     rb"<([0-9A-Fa-f]{2,8})>\s*<([0-9A-Fa-f]{2,8})>\s*(?:<([0-9A-Fa-f]{4,64})>|\[([^\]]*)\])"
 )
-_MAPPED_TEXT: Final = re2.compile(rb"<([0-9A-Fa-f]{4,64})>")
+_MAPPED_TEXT: Final = BytePattern(rb"<([0-9A-Fa-f]{4,64})>")
 _ESCAPE: Final = re.compile(rb"\\([0-7]{1,3}|\r?\n|.)", re.DOTALL)
 _ESCAPES: Final = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"", b"f": b""}
 _DICTIONARY_BYTES: Final = 1024

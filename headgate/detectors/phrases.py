@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-import re2
+from regorus import BytePattern, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -16,7 +16,7 @@ from headgate.kernel.errors import ValidationError
 @dataclass(frozen=True, slots=True)
 class Phrase:
     category: str
-    pattern: re2._Regexp
+    pattern: BytePattern
     weight: float
 
 
@@ -32,8 +32,8 @@ def phrases(name: str) -> tuple[Phrase, ...]:
             if not isinstance(weight, float) or not 0 < weight < 1:
                 raise section.fail("weight", "a number between 0 and 1 is required")
             try:
-                found.append(Phrase(category, re2.compile(f"(?i){section.text('pattern')}".encode()), weight))
-            except re2.error as error:
+                found.append(Phrase(category, BytePattern(f"(?i){section.text('pattern')}".encode()), weight))
+            except PatternError as error:
                 raise ValidationError(f"{section.where}: RE2 does not accept the pattern: {error}") from error
     return tuple(found)
 

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-import re2
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.detectors.document import SEPARATOR
@@ -32,19 +32,19 @@ _LISTED: Final = re.compile(rb"(?m)^(?:([\w .-]{1,80}): )?([a-zA-Z]{3,8})$")
 _VALUES_MIN: Final = 11
 _LISTED_MAX: Final = 5000
 _DIGITS: Final = b"0123456789"
-_NUMBERED: Final = re2.compile(
+_NUMBERED: Final = BytePattern(
     rb"(?i)(?:^|[\s,;:\"])("
     + rb"[\s,;|]{1,3}".join(rb"0?%d[.):]?[ \t]{0,2}[a-z\x80-\xff]{3,16}" % n for n in range(1, 13))
     + rb")"
 )
 _NUMBERS: Final = (b"12", b"11", b"10", b"9", b"8", b"7")
-_ABOUT_A_WALLET: Final = re2.compile(
+_ABOUT_A_WALLET: Final = BytePattern(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
     rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
 )
-_RUN: Final = re2.compile(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
+_RUN: Final = BytePattern(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
 _WORD: Final = re.compile(rb"[a-zA-Z]+")
-_WRITTEN_OUT: Final = re2.compile(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
+_WRITTEN_OUT: Final = BytePattern(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
 
 
 def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
@@ -108,7 +108,7 @@ def _written_out(words: list[_Word], run: bytes) -> Iterator[list[_Word]]:
     """Cut where a sign stands between two words that no phrase has."""
     part = words[:1]
     for one, other in pairwise(words):
-        if _WRITTEN_OUT.fullmatch(run, one.end, other.start) is None:
+        if _WRITTEN_OUT.fullmatch(run[one.end : other.start]) is None:
             yield part
             part = []
         part.append(other)

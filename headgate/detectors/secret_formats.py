@@ -1,12 +1,13 @@
 """``config/detectors/secrets.yaml`` and ``gitleaks.yaml``, compiled once."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
 import ahocorasick
-import re2
+from regorus import BytePattern, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -28,13 +29,13 @@ class SecretFormat:
     command lines, which one field holds."""
 
     kind: str
-    pattern: re2._Regexp
+    pattern: BytePattern
     before: int
     check: Check | None
     bits: float
     after: int = _WINDOW_BYTES
     near: bool = False
-    allowed: re2._Regexp | None = None
+    allowed: BytePattern | None = None
     joined: bool = True
 
 
@@ -43,7 +44,7 @@ class ServiceValue:
     """How a service's credential looks where it is assigned to a name with the service's own in it."""
 
     kind: str
-    value: re2._Regexp
+    value: BytePattern
     bits: float
 
 
@@ -88,11 +89,11 @@ class SecretFormats:
     ``allowed``, values that are no credentials."""
 
     keywords: ahocorasick.Automaton
-    beginnings: re2._Regexp
-    joined_beginnings: re2._Regexp
+    beginnings: BytePattern
+    joined_beginnings: BytePattern
     kinds: frozenset[str]
     placeholders: Placeholders
-    allowed: re2._Regexp
+    allowed: BytePattern
     harmless_endings: tuple[str, ...]
     harmless_beginnings: tuple[str, ...]
     harmless_key_beginnings: tuple[str, ...]
@@ -148,16 +149,16 @@ def _automaton(entries: dict[bytes, _Entry]) -> ahocorasick.Automaton:
     return automaton
 
 
-def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> re2._Regexp:
+def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> BytePattern:
     words = [
         word
         for word, entry in entries.items()
         if len(word) >= _BEGINNING_BYTES_MIN and any(counts(one) and one.before == 0 for one in entry.formats)
     ]
-    return re2.compile(b"(?i)" + b"|".join(re2.escape(word) for word in sorted(words, key=len, reverse=True)))
+    return BytePattern(b"(?i)" + b"|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)))
 
 
-def _any_of(section: Section, key: str) -> re2._Regexp:
+def _any_of(section: Section, key: str) -> BytePattern:
     return _compiled(section, "|".join(f"(?:{one})" for one in section.strings(key)))
 
 
@@ -195,8 +196,8 @@ def _number(section: Section, key: str, default: float) -> float:
     return value
 
 
-def _compiled(section: Section, pattern: str) -> re2._Regexp:
+def _compiled(section: Section, pattern: str) -> BytePattern:
     try:
-        return re2.compile(pattern.encode())
-    except re2.error as error:
+        return BytePattern(pattern.encode())
+    except PatternError as error:
         raise ValidationError(f"{section.where}: a pattern that RE2 does not accept: {error}") from error

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors.assignments import assigned_value, begins_name, service_values
 from headgate.detectors.entropy import bits_per_character
@@ -13,10 +13,10 @@ from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY, NO, is_in_words
 from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretFormats, secret_formats
 
-_WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
-_KEY_NAME: Final = re2.compile(rb"(?:AKIA|ASIA)[A-Z2-7]{16}")
-_SIGNATURE_SCOPE: Final = re2.compile(
+_KEY_NAME: Final = BytePattern(rb"(?:AKIA|ASIA)[A-Z2-7]{16}")
+_SIGNATURE_SCOPE: Final = BytePattern(
     rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_request"
 )
 """Behind the name of a key that signed something (Signature Version 4), as in each presigned URL."""
@@ -40,7 +40,7 @@ def _find(buffer: bytes, budget: Budget, *, joined: bool) -> Iterator[Match]:
     for end, keyword in _keywords(buffer, formats):
         start = end - keyword.length
         known = keyword.others
-        if keyword.beginnings and (start == 0 or buffer[start - 1] not in _WORD):
+        if keyword.beginnings and (start == 0 or buffer[start - 1] not in WORD):
             known += keyword.beginnings
         if joined:
             known = tuple(one for one in known if one.joined)
@@ -82,9 +82,9 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
             return None
     if found is None:
         return None
-    if found.start() > 0 and buffer[found.start() - 1] in _WORD and buffer[found.start()] in _WORD:
+    if found.start() > 0 and buffer[found.start() - 1] in WORD and buffer[found.start()] in WORD:
         return None
-    group = found.lastindex or 0 if wanted.check is not None else int(found.re.groups > 0 and found.start(1) >= 0)
+    group = found.lastindex or 0 if wanted.check is not None else int(wanted.pattern.groups > 0 and found.start(1) >= 0)
     raw: bytes = found[group]
     if _KEY_NAME.fullmatch(raw) is not None and _SIGNATURE_SCOPE.match(buffer, found.end(group)) is not None:
         return None

@@ -5,22 +5,22 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors.digits import Spelled, texts_in
 
 _SEPARATORS: Final = rb"[ \t\r\n,;:|.\-]{1,3}"
-_DECIMAL_RUN: Final = re2.compile(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
-_OCTAL_RUN: Final = re2.compile(rb"(?:0o?[0-7]{2,3}" + _SEPARATORS + rb"){7,}0o?[0-7]{2,3}")
-_BINARY_RUN: Final = re2.compile(rb"(?:(?:0b)?[01]{5,8}" + _SEPARATORS + rb"){7,}(?:0b)?[01]{5,8}|[01]{64,}")
+_DECIMAL_RUN: Final = BytePattern(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
+_OCTAL_RUN: Final = BytePattern(rb"(?:0o?[0-7]{2,3}" + _SEPARATORS + rb"){7,}0o?[0-7]{2,3}")
+_BINARY_RUN: Final = BytePattern(rb"(?:(?:0b)?[01]{5,8}" + _SEPARATORS + rb"){7,}(?:0b)?[01]{5,8}|[01]{64,}")
 _NUMBER: Final = re.compile(rb"[0-9]+")
-_SPACED_RUN: Final = re2.compile(
+_SPACED_RUN: Final = BytePattern(
     rb"(?:^|[\s\"':=\x00])((?:[!-~](?:[ \t]|\r?\n|[.,_\-|/*+])){11,}[!-~])(?:[\s\"'\x00&]|$)"
 )
-_SPACED: Final = re2.compile(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
-_JUNCTION: Final = re2.compile(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
-_CONCATENATED_RUN: Final = re2.compile(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
-_BASE85_RUN: Final = re2.compile(rb"[!-~]{20,}")
+_SPACED: Final = BytePattern(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
+_JUNCTION: Final = BytePattern(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
+_CONCATENATED_RUN: Final = BytePattern(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
+_BASE85_RUN: Final = BytePattern(rb"[!-~]{20,}")
 _BASE85_MARKS: Final = b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\"
 _BASE85_TRIED_BYTES: Final = 20
 _PRINTABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]+")
@@ -44,7 +44,7 @@ def spelled(buffer: bytes) -> Iterator[Spelled]:
                 yield Spelled(found.start(), found.end(), step, data)
 
 
-def turned(buffer: bytes, words: re2._Regexp) -> Iterator[Spelled]:
+def turned(buffer: bytes, words: BytePattern) -> Iterator[Spelled]:
     """Backwards and rotated by thirteen letters, around what then is one of ``words``: what credentials begin with."""
     for step, other in (("reversed", buffer[::-1]), ("rot13", buffer.translate(_ROT13))):
         done = 0
@@ -108,14 +108,14 @@ def _unz85(token: bytes) -> bytes:
 
 def _from_spaced(run: bytes) -> Iterator[bytes]:
     for found in _SPACED_RUN.finditer(run):
-        yield _SPACED.sub(rb"\1", found[1])
+        yield _SPACED.sub(lambda pair: pair[1], found[1])
 
 
 def _from_concatenated(run: bytes) -> Iterator[bytes]:
     yield _JUNCTION.sub(b"", run)
 
 
-_RUNS: Final[tuple[tuple[re2._Regexp, str, Callable[[bytes], Iterator[bytes]]], ...]] = (
+_RUNS: Final[tuple[tuple[BytePattern, str, Callable[[bytes], Iterator[bytes]]], ...]] = (
     (_DECIMAL_RUN, "decimal", _from_decimals),
     (_OCTAL_RUN, "octal", _from_octals),
     (_BINARY_RUN, "binary", _from_binary),

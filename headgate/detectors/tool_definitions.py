@@ -5,11 +5,13 @@ in many pages. Names of other servers' tools belong to nobody's definition but t
 ``config/detectors/tool_definitions.yaml`` is the table.
 """
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
 import re2
+from regorus import BytePattern
 
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
@@ -35,11 +37,11 @@ def finder_of_names(names: frozenset[str]) -> Detector | None:
     telling = sorted(name for name in names if len(name) > 5 and _TELLING.fullmatch(name) is not None)[:_NAMES_MAX]
     if not telling:
         return None
-    pattern = re2.compile(rf"\b(?:{'|'.join(map(re2.escape, telling))})\b".encode())
+    pattern = BytePattern(rf"\b(?:{'|'.join(map(re.escape, telling))})\b".encode())
     return partial(_find_names, pattern)
 
 
-def _find_names(pattern: "re2._Regexp", buffer: bytes, budget: Budget) -> Iterator[Match]:
+def _find_names(pattern: "BytePattern", buffer: bytes, budget: Budget) -> Iterator[Match]:
     budget.new_pass(len(buffer))
     for match in pattern.finditer(buffer):
         if not budget.allows_candidate():

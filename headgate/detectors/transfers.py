@@ -12,7 +12,7 @@ from functools import cache, partial
 from itertools import pairwise
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -25,38 +25,38 @@ _BY_TOOL: Final = 0.8
 _BY_PATH: Final = 0.75
 _LABEL: Final = r"^(?:[a-z ]{1,40} )?"
 """A member's name stands before its value, after the words that it is made of (``to Address toAddress: 0x…``)."""
-_CALLED: Final = re2.compile(
+_CALLED: Final = BytePattern(
     (
         rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type):"
         r" ([a-z][\w.:/-]{3,63})$"
     ).encode()
 )
-_HINT: Final = re2.compile(
+_HINT: Final = BytePattern(
     rb"(?i)send|sign|transfer|sweep|submit|broadcast|pay|call|grant|execut|invoke|withdraw|drain|bridge|swap|approv|move"
     rb"|allowance|permit"
 )
 """One of them stands in every name of the table: most calls have none."""
-_TYPED: Final = re2.compile(rb"(?im)^(?:[a-z ]{1,40} )?primary_?type: (?:permit\w*|\w*order\w*|delegation)$")
+_TYPED: Final = BytePattern(rb"(?im)^(?:[a-z ]{1,40} )?primary_?type: (?:permit\w*|\w*order\w*|delegation)$")
 _ADDRESS: Final = (
     r"(?:0x[0-9a-f]{40}|bc1[02-9ac-hj-np-z]{11,87}|[1-9a-z]{26,48}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|ln(?:bc|tb)\w{40,}"
     r"|[\w-]{1,64}\.(?:eth|sol|bnb|crypto)|[a-z]{2}[0-9]{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,3})?)"
 )
-_TO: Final = re2.compile(
+_TO: Final = BytePattern(
     (
         rf"(?im){_LABEL}(?:to|recipient|receiver|destination|dest|payee|beneficiary|spender|address|toaddress|target|iban"
         rf"|account|invoice|args|arguments|params|payment_?request)"
         rf"(?:_?(?:address|addr|wallet|account|pubkey|key|iban|id))?: {_ADDRESS}$"
     ).encode()
 )
-_AMOUNT: Final = re2.compile(
+_AMOUNT: Final = BytePattern(
     rf"(?im){_LABEL}(?:amount|value|quantity|qty|lamports|sats|satoshis|wei|volume|sum)(?:_?\w{{1,16}})?:".encode()
 )
-_PATH: Final = re2.compile(
+_PATH: Final = BytePattern(
     rb"(?im)^path: \S*/(?:withdraw(?:als?)?|payouts?|transfers?|sends?|send[-_]?(?:money|transaction|payment|coins)"
     rb"|broadcast(?:transaction|hex)?|createtransaction|transactions?/send|sweep)"
     rb"(?:/(?:apply|create|submit))?/?$"
 )
-_WRITES: Final = re2.compile(rb"(?m)^method: (?:POST|PUT)$")
+_WRITES: Final = BytePattern(rb"(?m)^method: (?:POST|PUT)$")
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 
@@ -114,7 +114,7 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
         yield Match(MONEY_TRANSFER, path.start() + len(b"path: "), path.end(), _BY_PATH)
 
 
-def _holds(pattern: re2._Regexp, buffer: bytes) -> bool:
+def _holds(pattern: BytePattern, buffer: bytes) -> bool:
     return pattern.search(buffer) is not None
 
 

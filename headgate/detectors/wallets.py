@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final
 
-import re2
+from regorus import BytePattern
 
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
@@ -24,16 +24,16 @@ _NEAR: Final = 0.95
 _DIGITS_MIN: Final = 6
 """Kinds of digits in a key of 32 bytes; an example repeats a few."""
 _BY_FORM: Final = 0.5
-_BITCOIN: Final = re2.compile(
+_BITCOIN: Final = BytePattern(
     rb"\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})\b"
 )
-_ETHEREUM: Final = re2.compile(rb"\b0x[0-9a-fA-F]{40}\b")
-_PRIVATE: Final = re2.compile(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
-_RAW: Final = re2.compile(
+_ETHEREUM: Final = BytePattern(rb"\b0x[0-9a-fA-F]{40}\b")
+_PRIVATE: Final = BytePattern(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_RAW: Final = BytePattern(
     rb"(?i)(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key)"
     rb"((?:[^\n]{0,60}\n\x00\n){0,2}[^\n]{0,60}?)\b(?:0x)?([0-9a-f]{64})\b"
 )
-_NOT_PRIVATE: Final = re2.compile(rb"(?i)public|address|sha|hash|digest|fingerprint|\bid\b|checksum|\btx")
+_NOT_PRIVATE: Final = BytePattern(rb"(?i)public|address|sha|hash|digest|fingerprint|\bid\b|checksum|\btx")
 """Between the name of a key and 64 hexadecimal digits: they are something else."""
 _ALPHABET: Final = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _BECH32: Final = {letter: value for value, letter in enumerate(b"qpzry9x8gf2tvdw0s3jn54khce6mua7l")}

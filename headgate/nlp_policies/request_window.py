@@ -13,6 +13,7 @@ from itertools import islice
 from typing import Final
 
 from headgate.detectors.document import JoinedText
+from headgate.detectors.joined import edges_of
 from headgate.kernel.canonical_json import JsonValue
 
 WINDOW_SECONDS: Final = 600
@@ -96,7 +97,7 @@ def _texts(value: JsonValue) -> _Texts:
     texts: _Texts = {}
     payload: list[str] = []
     for place, text in islice(_leaves(value), _PLACES_MAX):
-        short = text if len(text) <= _TEXT_MAX else text[: _TEXT_MAX // 2] + "\n" + text[-_TEXT_MAX // 2 :]
+        short = edges_of(text)
         texts[place] = short
         if place.startswith((".body", ".params", ".http.query")):
             payload.append(short)

@@ -8,8 +8,10 @@ reads none of them. Without Valkey a process knows its own requests only.
 import asyncio
 import json
 import time
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import Any, Final
 
 import structlog
@@ -24,6 +26,8 @@ _log = structlog.get_logger(__name__)
 
 DEADLINE_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 5.0
+_OPENED_MAX: Final = 1024
+"""At most some 16 MB: what an agent has sent lately stands in the answer to each of its requests."""
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class SharedRequests:
     monotonic: Callable[[], float] = time.monotonic
     _seal: Seal = field(init=False)
     _alone_until: float = 0.0
+    _opened: OrderedDict[bytes, Sent | None] = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         self._seal = Seal(self.secret, b"headgate requests of an agent")
@@ -74,11 +79,16 @@ class SharedRequests:
 
     def _open(self, name: str, sealed: bytes) -> Sent | None:
         """None: of an installation with another secret, or not ours."""
-        plain = self._seal.open(sealed, name)
-        if plain is None:
-            return None
-        at, key, texts = json.loads(plain)
-        return Sent(at, key, texts)
+        digest = blake2b(b"\0".join((name.encode(), sealed))).digest()
+        if digest not in self._opened:
+            plain = self._seal.open(sealed, name)
+            self._keep(digest, None if plain is None else Sent(*json.loads(plain)))
+        return self._opened[digest]
+
+    def _keep(self, digest: bytes, sent: Sent | None) -> None:
+        self._opened[digest] = sent
+        if len(self._opened) > _OPENED_MAX:
+            self._opened.popitem(last=False)
 
 
 def _name(org_id: str, agent_id: str) -> str:

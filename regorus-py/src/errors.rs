@@ -9,6 +9,7 @@ use crate::rego::failure::Failure;
 
 static JSON_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static INPUT_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+static PATTERN_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static REGO_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 static EVALUATION_ERROR: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
@@ -18,6 +19,10 @@ pub fn json_error(py: Python<'_>, message: String) -> PyErr {
 
 pub fn input_error(py: Python<'_>, reason: String) -> PyErr {
     raise(py, &INPUT_ERROR, "InputError", (reason,))
+}
+
+pub fn pattern_error(py: Python<'_>, reason: String) -> PyErr {
+    raise(py, &PATTERN_ERROR, "PatternError", (reason,))
 }
 
 pub fn rego_error(py: Python<'_>, complaint: Complaint) -> PyErr {

@@ -1,7 +1,8 @@
 //! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check,
-//! the index of where values were first seen.
+//! the index of where values were first seen, patterns over bytes.
 
 mod allocator;
+mod byte_patterns;
 pub mod contain;
 mod errors;
 pub mod go_format;
@@ -35,6 +36,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
+    module.add_class::<byte_patterns::BytePattern>()?;
+    module.add_class::<byte_patterns::ByteMatch>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;

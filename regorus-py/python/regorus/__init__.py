@@ -1,7 +1,9 @@
 """Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check,
-the index of where values were first seen."""
+the index of where values were first seen, patterns over bytes."""
 
 from regorus._engine import (
+    ByteMatch,
+    BytePattern,
     Data,
     Input,
     Policy,
@@ -16,14 +18,17 @@ from regorus._engine import (
     parse_json,
     seal_events,
 )
-from regorus._errors import EvaluationError, InputError, JsonError, RegoError
+from regorus._errors import EvaluationError, InputError, JsonError, PatternError, RegoError
 
 __all__ = [
+    "ByteMatch",
+    "BytePattern",
     "Data",
     "EvaluationError",
     "Input",
     "InputError",
     "JsonError",
+    "PatternError",
     "Policy",
     "ProvenanceIndex",
     "RegoError",

@@ -1,10 +1,13 @@
 """Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
 
-from collections.abc import Sequence
-from typing import final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, final
 
 class JsonError(ValueError):
     """A text that is not strict JSON, or a value that has no canonical JSON; says where and what."""
+
+class PatternError(ValueError):
+    """A regular expression that cannot be compiled; says why."""
 
 class RegoError(ValueError):
     """A policy that is refused before it is evaluated: syntax, limits, recursion, unknown builtins, arity."""
@@ -161,3 +164,40 @@ class ProvenanceIndex:
     @staticmethod
     def overlap(text: bytes) -> bytes:
         """The end of a chunk that is to be read again before the next one: a value may lie in both."""
+
+@final
+class ByteMatch:
+    """What a ``BytePattern`` matched. ``lastindex``: the group that closed last."""
+
+    @property
+    def lastindex(self) -> int | None: ...
+    def __getitem__(self, group: int) -> bytes | Any:
+        """The bytes of a group; as Python's ``re``, None for one that took no part."""
+
+    def groups(self) -> tuple[bytes | Any, ...]: ...
+    def start(self, group: int = 0) -> int:
+        """-1 for a group that took no part."""
+
+    def end(self, group: int = 0) -> int: ...
+    def span(self, group: int = 0) -> tuple[int, int]: ...
+
+@final
+class BytePattern:
+    """A regular expression over bytes that are UTF-8, in the syntax of RE2 and Go, with the methods of Python's ``re``:
+    leftmost-first, in linear time. ``pos`` and ``endpos`` bound the match; ``^``, ``$`` and ``\\b`` look at the whole
+    text."""
+
+    def __new__(cls, pattern: bytes) -> BytePattern:
+        """Raises PatternError."""
+
+    @property
+    def pattern(self) -> bytes: ...
+    @property
+    def groups(self) -> int: ...
+    def search(self, text: bytes, pos: int = 0, endpos: int = ...) -> ByteMatch | None: ...
+    def match(self, text: bytes, pos: int = 0, endpos: int = ...) -> ByteMatch | None: ...
+    def fullmatch(self, text: bytes) -> ByteMatch | None: ...
+    def finditer(self, text: bytes, pos: int = 0, endpos: int = ...) -> Iterator[ByteMatch]: ...
+    def findall(self, text: bytes) -> list[bytes]: ...
+    def sub(self, replacement: bytes | Callable[[ByteMatch], bytes], text: bytes) -> bytes:
+        """``replacement`` is taken as it is: it has no escapes."""

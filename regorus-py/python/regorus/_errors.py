@@ -5,6 +5,10 @@ class JsonError(ValueError):
     """A text that is not strict JSON, or a value that has no canonical JSON; says where and what."""
 
 
+class PatternError(ValueError):
+    """A regular expression that cannot be compiled; says why."""
+
+
 class RegoError(ValueError):
     """A policy that is refused before it is evaluated: syntax, limits, recursion, unknown builtins, arity."""
 

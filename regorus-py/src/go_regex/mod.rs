@@ -5,6 +5,8 @@
 //! `regexp/syntax` (what it refuses is refused), and handed to Rust's matcher as a syntax tree, not as text. Both match
 //! leftmost-first in linear time.
 
+use regex_syntax::hir::Hir;
+
 mod brackets;
 mod cache;
 mod classes;
@@ -18,6 +20,11 @@ pub mod unicode;
 pub use cache::Patterns;
 pub use pattern::{Pattern, Refusal};
 pub use unicode::is_known_to_go;
+
+/// The syntax tree of a pattern, and how many groups it has.
+pub fn parsed(pattern: &str) -> Result<(Hir, usize), Refusal> {
+    parser::parse(pattern).map(|parsed| (parsed.hir, parsed.groups.len()))
+}
 
 /// Whether Go takes the pattern.
 pub fn check(pattern: &str) -> Result<(), Refusal> {

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 import pytest
 from redis.asyncio import Redis
 
+from headgate.detectors.decode import document_of, joined_document_of
+from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.gate.judge_content import ContentJudge
 from headgate.gate.pipeline import recall_nothing
 from headgate.judges.daily_budget import DailyBudgets
@@ -13,7 +15,9 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import system_clock
+from headgate.kernel.sealing import Seal
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies import shared_requests
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType
 from headgate.nlp_policies.request_window import (
@@ -42,6 +46,13 @@ FIELDS = {
     "numbered, others between": json_call(
         [one for number, part in enumerate(_PARTS) for one in ({f"p{number}": part}, {f"kind{number}": "text here"})]
     ),
+    "ends of sentences": json_call(
+        [
+            f"We asked the people of the warehouse for the first part, and it is {_PARTS[0]}",
+            *_PARTS[1:3],
+            f"{_PARTS[3]} is what they gave us in the end, and that was all of it for today.",
+        ]
+    ),
     "base64": json_call({"chunks": [_ENCODED[at : at + 10] for at in range(0, len(_ENCODED), 10)]}),
     "hexadecimal of one letter": json_call({"h": [f"{ord(one):02x}" for one in SECRET]}),
     "query": call(query="&".join(f"q{number}={part}" for number, part in enumerate(_PARTS))),
@@ -56,6 +67,16 @@ FIELDS = {
 @pytest.mark.parametrize("how", FIELDS)
 async def test_pieces_in_the_fields_of_one_request_are_read_together(how: str) -> None:
     assert (await judged(FIELDS[how])).issues == ("github_token",)
+
+
+def test_sentences_cost_no_more_read_together_than_alone() -> None:
+    """ "sk" within "asked" begins no credential, and the middle of a sentence goes on in no other text."""
+    asked = "The customer asked for a refund of the second item, and the task was dusk to dawn risky work for us all."
+    document = document_of([{"note": asked, "name": "asked"} for _ in range(60)], Budget(DEFAULT_LIMITS))
+
+    joined = joined_document_of([document], (), Budget(DEFAULT_LIMITS))
+
+    assert joined.size < document.size
 
 
 async def test_numbers_side_by_side_are_no_personal_data() -> None:
@@ -156,6 +177,24 @@ async def test_pieces_through_several_processes_are_read_together(processes: lis
     assert said == [Verdict.ALLOW] * len(before)
     assert await processes[len(before) % 2].sends(last) is Verdict.REQUIRE_APPROVAL
     assert await processes[0].sends(call(query="d=nothing")) is Verdict.ALLOW
+
+
+async def test_what_is_told_again_is_opened_once_and_not_kept_for_ever(
+    processes: list[_Agent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[bytes] = []
+    really = Seal.open
+    monkeypatch.setattr(Seal, "open", lambda seal, sealed, name: opened.append(sealed) or really(seal, sealed, name))
+    monkeypatch.setattr(shared_requests, "_OPENED_MAX", 12)
+    for number in range(30):
+        assert await processes[number % 2].sends(call(query=f"page={number}")) is Verdict.ALLOW
+    assert all(len(one._shared._opened) == 12 for one in (agent._judge for agent in processes))  # type: ignore[union-attr]
+    monkeypatch.setattr(shared_requests, "_OPENED_MAX", 100)
+    for number in range(REQUESTS_MAX):
+        await processes[0].sends(call(query=f"page={100 + number}"))
+    opened.clear()
+    await processes[0].sends(call(query="page=200"))
+    assert len(opened) == 1
 
 
 async def test_valkey_keeps_nothing_that_can_be_read(processes: list[_Agent], valkey_url: str) -> None:

@@ -1,0 +1,177 @@
+//! The Python class of a compiled pattern.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+use regex_automata::meta::{self, Regex};
+use regex_automata::{Anchored, Input};
+use regex_syntax::hir::{Hir, Look};
+
+use super::found::{ByteMatch, ByteMatches, Spans};
+use crate::errors::pattern_error;
+use crate::go_regex;
+
+/// Of an automaton.
+const COMPILED_BYTES_MAX: usize = 16 << 20;
+/// Of states that are made while matching, in each thread.
+const STATES_BYTES_MAX: usize = 1 << 20;
+/// From here on a search lets other threads run.
+const LARGE_BYTES: usize = 16 << 10;
+
+#[pyclass(frozen, module = "regorus")]
+pub struct BytePattern {
+    regex: Regex,
+    /// With the end of the text behind it.
+    whole: Regex,
+    groups: usize,
+    source: Vec<u8>,
+}
+
+#[pymethods]
+impl BytePattern {
+    #[new]
+    fn new(py: Python<'_>, pattern: &[u8]) -> PyResult<Self> {
+        let refused = |reason: String| pattern_error(py, reason);
+        let read =
+            std::str::from_utf8(pattern).map_err(|error| refused(format!("a pattern that is not UTF-8: {error}")))?;
+        let (hir, groups) = go_regex::parsed(read).map_err(|refusal| refused(refusal.reason()))?;
+        let whole = Hir::concat(vec![hir.clone(), Hir::look(Look::End)]);
+        let too_large = |_| refused(format!("a pattern of more than {COMPILED_BYTES_MAX} bytes when compiled"));
+        let regex = compiled(&hir).map_err(too_large)?;
+        Ok(Self { regex, whole: compiled(&whole).map_err(too_large)?, groups, source: pattern.to_vec() })
+    }
+
+    #[getter]
+    fn pattern<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.source)
+    }
+
+    #[getter]
+    fn groups(&self) -> usize {
+        self.groups
+    }
+
+    #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
+    fn search(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> Option<ByteMatch> {
+        self.find(&self.regex, text, pos, endpos, Anchored::No)
+    }
+
+    #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
+    fn r#match(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> Option<ByteMatch> {
+        self.find(&self.regex, text, pos, endpos, Anchored::Yes)
+    }
+
+    fn fullmatch(&self, text: Bound<'_, PyBytes>) -> Option<ByteMatch> {
+        self.find(&self.whole, text, 0, usize::MAX, Anchored::Yes)
+    }
+
+    #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
+    fn finditer(slf: Bound<'_, Self>, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> ByteMatches {
+        let end = endpos.min(text.as_bytes().len());
+        ByteMatches::new(slf.unbind(), text.unbind(), pos, end)
+    }
+
+    /// The texts of the matches; of their group where there is one, of all groups where there are several.
+    fn findall<'py>(&self, text: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyList>> {
+        let found = PyList::empty(text.py());
+        self.each(text, |spans| {
+            let part = |index: usize| {
+                let span = spans.get(index).copied().flatten();
+                PyBytes::new(text.py(), span.map_or(&[], |(start, end)| &text.as_bytes()[start..end]))
+            };
+            match self.groups {
+                0 | 1 => found.append(part(self.groups)),
+                _ => found.append(PyTuple::new(text.py(), (1..=self.groups).map(part).collect::<Vec<_>>())?),
+            }
+        })?;
+        Ok(found)
+    }
+
+    /// The text with each match replaced: by bytes as they are, or by what a callable makes of the match.
+    fn sub<'py>(&self, replacement: &Bound<'py, PyAny>, text: &Bound<'py, PyBytes>) -> PyResult<Bound<'py, PyBytes>> {
+        let fixed = replacement.cast::<PyBytes>().ok();
+        let bytes = text.as_bytes();
+        let (mut written, mut at) = (Vec::with_capacity(bytes.len()), 0);
+        self.each(text, |spans| {
+            let Some((start, end)) = spans.first().copied().flatten() else { return Ok(()) };
+            written.extend_from_slice(&bytes[at..start]);
+            at = end;
+            if let Some(fixed) = fixed {
+                written.extend_from_slice(fixed.as_bytes());
+            } else {
+                let made = replacement.call1((ByteMatch::new(text.clone().unbind(), spans),))?;
+                written.extend_from_slice(made.cast::<PyBytes>()?.as_bytes());
+            }
+            Ok(())
+        })?;
+        written.extend_from_slice(&bytes[at..]);
+        Ok(PyBytes::new(text.py(), &written))
+    }
+}
+
+impl BytePattern {
+    /// The places of the first match and its groups. What stands before `at` and behind `end` is still looked at by
+    /// `^`, `$` and `\b`.
+    pub fn spans(&self, py: Python<'_>, regex: &Regex, input: Input<'_>) -> Option<Spans> {
+        if input.end() - input.start() >= LARGE_BYTES {
+            py.detach(|| self.spans_of(regex, input))
+        } else {
+            self.spans_of(regex, input)
+        }
+    }
+
+    fn spans_of(&self, regex: &Regex, input: Input<'_>) -> Option<Spans> {
+        if self.groups == 0 {
+            return regex.search(&input).map(|one| Spans::from_iter([Some((one.start(), one.end()))]));
+        }
+        let mut captures = regex.create_captures();
+        regex.search_captures(&input, &mut captures);
+        captures.get_match()?;
+        Some((0..=self.groups).map(|index| captures.get_group(index).map(|span| (span.start, span.end))).collect())
+    }
+
+    pub fn next(&self, py: Python<'_>, text: &[u8], at: usize, end: usize) -> Option<Spans> {
+        self.spans(py, &self.regex, Input::new(text).range(at..end))
+    }
+
+    fn find(
+        &self,
+        regex: &Regex,
+        text: Bound<'_, PyBytes>,
+        pos: usize,
+        endpos: usize,
+        anchored: Anchored,
+    ) -> Option<ByteMatch> {
+        let end = endpos.min(text.as_bytes().len());
+        if pos > end {
+            return None;
+        }
+        let spans = self.spans(text.py(), regex, Input::new(text.as_bytes()).range(pos..end).anchored(anchored))?;
+        Some(ByteMatch::new(text.unbind(), spans))
+    }
+
+    fn each(&self, text: &Bound<'_, PyBytes>, mut take: impl FnMut(Spans) -> PyResult<()>) -> PyResult<()> {
+        let (bytes, mut at) = (text.as_bytes(), 0);
+        while at <= bytes.len() {
+            let Some(spans) = self.next(text.py(), bytes, at, bytes.len()) else { break };
+            at = after(&spans, at);
+            take(spans)?;
+        }
+        Ok(())
+    }
+}
+
+/// Where the next search begins: behind the match, and at least one byte further.
+pub fn after(spans: &Spans, at: usize) -> usize {
+    match spans.first().copied().flatten() {
+        Some((_, end)) if end > at => end,
+        _ => at + 1,
+    }
+}
+
+fn compiled(hir: &Hir) -> Result<Regex, meta::BuildError> {
+    let config = meta::Config::new()
+        .utf8_empty(false)
+        .nfa_size_limit(Some(COMPILED_BYTES_MAX))
+        .hybrid_cache_capacity(STATES_BYTES_MAX);
+    meta::Builder::new().configure(config).build_from_hir(hir)
+}
