@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.actions.delegation import chain_above, shown_action
-from admin_api.actions.filters import WantedStatus, wanted_status
+from admin_api.actions.filters import WantedStatus, WantedTag, wanted_status
 from admin_api.actions.schemas import (
     ACTION_REQUEST,
     ActionAnswer,
@@ -100,6 +100,7 @@ async def list_all(
     dependencies: CurrentDependencies,
     status: WantedStatus | None = None,
     agent_id: AgentId | None = None,
+    tag: WantedTag = None,
     expand: CurrentExpansion = None,
 ) -> Page[ActionAnswer, CursorPagination] | Page[ActionAnswer, CamelPagination]:
     """Lists actions, newest first. ``status``: succeeded is an alias of completed. An agent key sees only the actions
@@ -107,6 +108,7 @@ async def list_all(
     wanted = ActionFilter(
         agent_id=_visible_agent(principal, agent_id),
         status=wanted_status(status),
+        tag=tag,
     )
     await apply_before_reading(dependencies.database, principal.org_id)
     async with dependencies.database.transaction(principal.org_id) as connection:

@@ -100,6 +100,10 @@ class ActionAnswer(BaseModel):
     execution: ExecutionAnswer | None
     is_duplicate: bool | None
     agent_id: str | None = Field(default=None, description=_EXPANDED)
+    tags: list[str] | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: kinds that content policies with on_match tag found in the call and its answer.",
+    )
 
 
 class RequestAnswer(BaseModel):
@@ -255,7 +259,7 @@ def _members(action: Action, expand: Expansion) -> dict[str, Any]:
         "updated_at": action.updated_at,
         "execution": _execution(action.execution),
         "is_duplicate": None,
-    } | ({"agent_id": action.agent_id} if expand == "all" else {})
+    } | ({"agent_id": action.agent_id, "tags": list(action.tags)} if expand == "all" else {})
 
 
 def _decided(decision: Decision) -> DecisionAnswer:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 from pydantic import Field
 
-from admin_api.actions.filters import WantedStatus, wanted_status
+from admin_api.actions.filters import WantedStatus, WantedTag, wanted_status
 from admin_api.actions.schemas import ActionAnswer, action_answer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
@@ -60,6 +60,7 @@ async def search(
     status: WantedStatus | None = None,
     tool: _Word = None,
     operation: _Word = None,
+    tag: WantedTag = None,
     decision: Literal["allow", "deny", "require_approval"] | None = None,
     host: _Word = None,
     method: _Word = None,
@@ -89,7 +90,14 @@ async def search(
             raise NotFoundError(f"No agent {agent}")
         agent_id = agent_id or named[0]
     wanted = ActionSearch(
-        ActionFilter(agent_id, wanted_status(status), tool, operation), decision, host, method, path, text, start, end
+        ActionFilter(agent_id, wanted_status(status), tool, operation, tag),
+        decision,
+        host,
+        method,
+        path,
+        text,
+        start,
+        end,
     )
     found = await search_actions(dependencies.database, org_id, wanted, limit=limit, cursor=cursor)
     async with dependencies.database.transaction(org_id) as connection:

@@ -14,6 +14,7 @@ from headgate.nlp_policies.model import (
     PROMPT_MAX_CHARACTERS,
     NlpDraft,
     NlpPolicyType,
+    OnMatch,
 )
 from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
 
@@ -32,7 +33,7 @@ class NlpPolicyChange(BaseModel):
     enabled: StrictBool | None = None
     prompt: str | None = Field(default=None, max_length=PROMPT_MAX_CHARACTERS)
     scope: ScopeBody | None = None
-    on_match: Literal["deny", "require_approval"] | None = None
+    on_match: OnMatch | None = None
     on_error: Literal["deny", "require_approval"] | None = None
     on_unscannable: Literal["allow", "deny", "require_approval"] | None = None
     daily_limit: Annotated[WholeNumber, Field(ge=1)] | None = Field(default=None)
@@ -56,6 +57,6 @@ class NlpPolicyChange(BaseModel):
 def _typed(name: str, value: Any) -> Any:
     if isinstance(value, ScopeBody):
         return value.scope()
-    if name in ("on_match", "on_error", "on_unscannable") and value is not None:
+    if name in ("on_error", "on_unscannable") and value is not None:
         return Verdict(value)
     return value

@@ -53,7 +53,7 @@ class DetailsAnswer(BaseModel):
 
 
 class ResultAnswer(BaseModel):
-    """``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal."""
+    """``decision``: allow, tag, or the policy's decision on a match or error. On an error ``risk_score`` is maximal."""
 
     policy_id: str
     decision: str
@@ -89,7 +89,7 @@ def result_answer(result: NlpResult) -> ResultAnswer:
     )
     return ResultAnswer(
         policy_id=result.policy_id,
-        decision=result.decision.value,
+        decision=result.action,
         risk_score=result.risk_score,
         reasoning=result.reasoning,
         details=DetailsAnswer(

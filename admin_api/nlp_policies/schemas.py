@@ -20,6 +20,7 @@ from headgate.nlp_policies.model import (
     NlpDraft,
     NlpPolicy,
     NlpPolicyType,
+    OnMatch,
     Scope,
 )
 from headgate.nlp_policies.templates import Template
@@ -92,7 +93,10 @@ class NewNlpPolicy(BaseModel):
         default=None, max_length=PROMPT_MAX_CHARACTERS, description="The prompt. For keywords, one per line."
     )
     scope: ScopeBody = Field(default_factory=ScopeBody)
-    on_match: Literal["deny", "require_approval"] = "require_approval"
+    on_match: OnMatch = Field(
+        default=OnMatch.REQUIRE_APPROVAL,
+        description="tag (provider embedded): the call passes, labelled with the kinds of what was found.",
+    )
     on_error: Literal["deny", "require_approval"] = "require_approval"
     on_unscannable: Literal["allow", "deny", "require_approval"] | None = Field(
         default=None, description="For unreadable content (an image, an encrypted archive). Null: as on_error."
@@ -112,7 +116,7 @@ class NewNlpPolicy(BaseModel):
             enabled=self.enabled,
             prompt=self.prompt,
             scope=self.scope.scope(),
-            on_match=Verdict(self.on_match),
+            on_match=self.on_match,
             on_error=Verdict(self.on_error),
             on_unscannable=None if self.on_unscannable is None else Verdict(self.on_unscannable),
             daily_limit=self.daily_limit,

@@ -92,7 +92,7 @@ class NlpWord(BaseModel):
     model: str
     asked: bool
     outcome: Outcome | None
-    decision: Verdict | None
+    decision: str | None = Field(description="allow, tag, require_approval or deny.")
     score: float | None
     issues: list[str]
     reasoning: str | None
@@ -218,7 +218,7 @@ def nlp_word(rehearsed: RehearsedPolicy) -> NlpWord:
         model=policy.model,
         asked=not rehearsed.is_left_out,
         outcome=None if result is None else result.outcome,
-        decision=None if result is None else result.decision,
+        decision=None if result is None else result.action,
         score=None if result is None else result.risk_score,
         issues=[] if result is None else list(result.issues),
         reasoning=None if result is None else result.reasoning,

@@ -75,6 +75,7 @@ def _known(found: FoundActionsAnswer | None) -> Sequence[str]:
             ("tool", one.tool),
             ("operation", one.operation),
             ("host", one.request_line.host if one.request_line else None),
+            *(("tag", tag) for tag in one.tags or ()),
         )
         if value and value.isprintable() and '"' not in value
     ]
@@ -91,6 +92,7 @@ async def _search(api: Api, wanted: CallFilter, cursor: str | None) -> FoundActi
         status=wanted.status,
         tool=wanted.tool,
         operation=wanted.operation,
+        tag=wanted.tag,
         decision=wanted.decision,
         host=wanted.host,
         method=wanted.method,

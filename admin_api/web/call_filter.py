@@ -36,6 +36,7 @@ class CallFilter:
     agent: str | None = None
     tool: str | None = None
     operation: str | None = None
+    tag: str | None = None
     host: str | None = None
     decision: Verdict | None = None
     status: ActionStatus | None = None

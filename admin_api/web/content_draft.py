@@ -5,7 +5,14 @@ from dataclasses import dataclass, fields
 from admin_api.nlp_policies.schemas import NlpPolicyAnswer, TemplateAnswer
 from admin_api.web.form import Form, filled, whole_number
 from headgate.kernel.errors import ValidationError
-from headgate.nlp_policies.model import DEFAULT_DAILY_LIMIT, DEFAULT_THRESHOLD, EMBEDDED, Direction, NlpPolicyType
+from headgate.nlp_policies.model import (
+    DEFAULT_DAILY_LIMIT,
+    DEFAULT_THRESHOLD,
+    EMBEDDED,
+    Direction,
+    NlpPolicyType,
+    OnMatch,
+)
 from headgate.policies.model import Verdict
 
 
@@ -20,7 +27,7 @@ class ContentDraft:
     model: str = ""
     threshold: str = str(DEFAULT_THRESHOLD)
     prompt: str = ""
-    on_match: str = Verdict.REQUIRE_APPROVAL
+    on_match: str = OnMatch.REQUIRE_APPROVAL
     on_error: str = Verdict.REQUIRE_APPROVAL
     on_unscannable: str = ""
     daily_limit: str = str(DEFAULT_DAILY_LIMIT)

@@ -127,7 +127,8 @@ class ActionApproval:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; ``execution`` is its newest. ``body_state``: where request and result are (headgate.retention)."""
+    """One action; ``execution`` is its newest. ``body_state``: where request and result are (headgate.retention).
+    ``tags``: the kinds of what content policies found in the call and its answer without stopping it."""
 
     org_id: str
     action_id: str
@@ -145,6 +146,7 @@ class Action:
     updated_at: datetime
     execution: Execution | None
     body_state: str = "clear"
+    tags: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,8 @@ from headgate.kernel.json_beginning import BEGINNING_CHARACTERS, read_beginning
 _ROWS: Final = """
     SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, {} AS request, a.decision,
            a.risk_level, a.approval_id, a.parent_action_id, a.created_at, a.updated_at, a.body_state,
+           ARRAY(SELECT t.tag FROM action_tags t WHERE t.org_id = a.org_id AND t.action_id = a.action_id ORDER BY t.tag)
+               AS tags,
            e.execution_id, e.status AS execution_status, e.attempts, e.started_at, e.completed_at, e.error, e.result
     FROM actions a LEFT JOIN LATERAL (
         SELECT * FROM executions x WHERE x.org_id = a.org_id AND x.action_id = a.action_id
@@ -51,6 +53,7 @@ class ActionFilter:
     status: ActionStatus | None = None
     tool: str | None = None
     operation: str | None = None
+    tag: str | None = None
     from_id: str | None = None
     before_id: str | None = None
 
@@ -212,6 +215,13 @@ def _conditions(org_id: str, wanted: ActionFilter) -> tuple[sql.Composed, dict[s
         if value is not None:
             parts.append(sql.SQL("a.{} = {}").format(sql.Identifier(name), sql.Placeholder(name)))
             values[name] = str(value)
+    if wanted.tag is not None:
+        parts.append(
+            sql.SQL(
+                "a.action_id IN (SELECT t.action_id FROM action_tags t WHERE t.org_id = %(org)s AND t.tag = %(tag)s)"
+            )
+        )
+        values["tag"] = wanted.tag
     for name, value, sign in (("from_id", wanted.from_id, ">="), ("before_id", wanted.before_id, "<")):
         if value is not None:
             parts.append(sql.SQL("a.action_id {} {}").format(sql.SQL(sign), sql.Placeholder(name)))
@@ -248,6 +258,7 @@ def _action(row: DictRow) -> Action:
         updated_at=row["updated_at"],
         execution=None if row["execution_id"] is None else _execution(row),
         body_state=row["body_state"],
+        tags=row["tags"],
     )
 
 

@@ -39,6 +39,7 @@ class ActionAnswer(TypedDict):
     is_duplicate: bool | None
     operation: str
     status: str
+    tags: NotRequired[list[str] | None]
     tool: str
     updated_at: str
 
@@ -75,6 +76,7 @@ class ActionDetailAnswer(TypedDict):
     request: RequestAnswer
     status: str
     stopped: NotRequired[str | None]
+    tags: NotRequired[list[str] | None]
     timeline: NotRequired[list[TimelineStepAnswer] | None]
     tool: str
     updated_at: str
@@ -1449,6 +1451,7 @@ class FoundActionAnswer(TypedDict):
     request_line: RequestLineAnswer | None
     source: str
     status: str
+    tags: NotRequired[list[str] | None]
     tool: str
     updated_at: str
 
@@ -2231,7 +2234,7 @@ class NewNlpPolicy(TypedDict):
     model: NotRequired[str | None]
     name: str
     on_error: NotRequired[Literal["deny", "require_approval"]]
-    on_match: NotRequired[Literal["deny", "require_approval"]]
+    on_match: NotRequired[OnMatch]
     on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str]
@@ -2320,7 +2323,7 @@ class NlpPolicyChange(TypedDict):
     model: NotRequired[str | None]
     name: NotRequired[str | None]
     on_error: NotRequired[Literal["deny", "require_approval"] | None]
-    on_match: NotRequired[Literal["deny", "require_approval"] | None]
+    on_match: NotRequired[OnMatch | None]
     on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str | None]
@@ -2338,7 +2341,7 @@ class NlpWord(TypedDict):
 
     asked: bool
     cached: bool
-    decision: Verdict | None
+    decision: str | None
     error: str | None
     issues: list[str]
     latency_ms: float | None
@@ -2412,6 +2415,9 @@ class OfferRequest(TypedDict):
 
     server: str
     tools: list[dict[str, PydanticTypesJsonValue]]
+
+
+type OnMatch = Literal["deny", "require_approval", "tag"]
 
 
 class OpenRequest(TypedDict):
@@ -3080,7 +3086,7 @@ class RestoreAnswer(TypedDict):
 
 
 class ResultAnswer(TypedDict):
-    """``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal."""
+    """``decision``: allow, tag, or the policy's decision on a match or error. On an error ``risk_score`` is maximal."""
 
     decision: str
     details: DetailsAnswer

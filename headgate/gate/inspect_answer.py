@@ -1,12 +1,12 @@
 """Applies content policies to a response before the agent receives it.
 
 A response cannot be held: the call was made. Any result other than "clear" (a match or an error, ``deny`` or
-``require_approval``) withholds it (docs/decisions/0012-withhold-unsafe-responses.md). The policies are those that
-decided the call.
+``require_approval``) withholds it (docs/decisions/0012-withhold-unsafe-responses.md), unless the policy only tags what
+it finds. The policies are those that decided the call.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -48,12 +48,7 @@ class Verdicts:
     def after(self, earlier: "Verdicts") -> "Verdicts":
         """Of a stream: each policy's worst, which is its last, with the time that it took for all."""
         before = {result.policy_id: result for result in earlier.results}
-        added = tuple(
-            replace(one, latency_ms=round(one.latency_ms + before[one.policy_id].latency_ms, 3))
-            if one.policy_id in before
-            else one
-            for one in self.results
-        )
+        added = tuple(_after(before.get(one.policy_id), one) for one in self.results)
         said = {one.policy_id for one in added}
         return Verdicts((*added, *(one for one in earlier.results if one.policy_id not in said)), self.withheld)
 
@@ -76,7 +71,7 @@ class Verdicts:
                 "error": result.error,
             }
             for result in self.results
-            if result.outcome is not Outcome.CLEAR
+            if result.decision is not Verdict.ALLOW
         ]
 
 
@@ -197,7 +192,24 @@ def _said(result: NlpResult) -> str:
 
 def _entry(result: NlpResult) -> JsonObject:
     entry = result.record()
-    return entry if result.outcome is Outcome.CLEAR else {**entry, "decision": _WITHHOLD}
+    return entry if result.decision is Verdict.ALLOW else {**entry, "decision": _WITHHOLD}
+
+
+def _after(earlier: NlpResult | None, later: NlpResult) -> NlpResult:
+    """What one policy says of both stretches: tags of the first are kept, whatever the second holds."""
+    if earlier is None:
+        return later
+    told = earlier if earlier.tags and later.outcome is Outcome.CLEAR else later
+    return replace(
+        told,
+        latency_ms=round(earlier.latency_ms + later.latency_ms, 3),
+        issues=_each_once(earlier.issues, told.issues) if earlier.tags else told.issues,
+        tags=_each_once(earlier.tags, told.tags),
+    )
+
+
+def _each_once(first: Iterable[str], second: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
 def _not_inspected(policy: NlpPolicy, why: str) -> NlpResult:

@@ -138,7 +138,7 @@ def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, s
 
 def _not_inspected(result: NlpResult, policies: Sequence[NlpPolicy], unread: str) -> NlpResult:
     """Nothing found is no proof where not everything was read."""
-    if result.outcome is not Outcome.CLEAR:
+    if result.decision is not Verdict.ALLOW:
         return result
     on_error = next(policy.draft.on_error for policy in policies if policy.policy_id == result.policy_id)
     return replace(

@@ -15,8 +15,10 @@ import structlog
 
 from headgate.actions.entry_lane import SignedEntry, read_entries
 from headgate.actions.recorded_entry import UnreadableEntryError
+from headgate.actions.tag_store import note_tags
 from headgate.db.database import Connection, Database
 from headgate.journal import store
+from headgate.journal.found_tags import tags_of
 from headgate.journal.round import Entry, EventEntry, Round, outcomes_of_earlier_rounds, plan_round
 from headgate.journal.set_aside_store import set_aside
 from headgate.journal.store import JournalRow
@@ -194,6 +196,7 @@ async def write_entries(
     planned = plan_round(entries, ended)
     await store.apply_round(connection, org_id, journal_ids, planned)
     await add_usage(connection, org_id, uses_of(planned.ended))
+    await note_tags(connection, org_id, tags_of(planned.events))
     return planned
 
 

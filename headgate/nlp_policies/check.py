@@ -20,6 +20,7 @@ from headgate.nlp_policies.model import (
     Direction,
     NlpDraft,
     NlpPolicyType,
+    OnMatch,
 )
 from headgate.nlp_policies.provider_settings import ProviderSetting
 from headgate.policies.model import DESCRIPTION_MAX_CHARACTERS, NAME_MAX_CHARACTERS, Verdict
@@ -71,7 +72,9 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
     )
     _check("threshold", 0 <= draft.threshold <= 1, "a number from 0 to 1")
     _check("prompt", len(draft.prompt or "") <= PROMPT_MAX_CHARACTERS, f"at most {PROMPT_MAX_CHARACTERS} characters")
-    _check("on_match", draft.on_match is not Verdict.ALLOW, "deny or require_approval")
+    may_tag = draft.provider == EMBEDDED
+    expected = f"deny or require_approval unless the provider is {EMBEDDED}"
+    _check("on_match", may_tag or draft.on_match is not OnMatch.TAG, expected)
     _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
     _check("daily_limit", 1 <= draft.daily_limit <= 10_000_000, "a whole number from 1 to 10000000")
     for name in ("tools", "operations", "agents", "except_headers", "kinds", "except_tools"):
@@ -101,8 +104,11 @@ def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]
     """What a policy does not do, in sentences. ``providers``: those that are configured."""
     if not draft.is_local and draft.provider not in providers:
         yield f"the provider {draft.provider} is not set: on_error answers for it until it is"
-    if draft.scope.direction is not Direction.REQUEST and Verdict.REQUIRE_APPROVAL in (draft.on_match, draft.on_error):
+    holds = draft.on_match is OnMatch.REQUIRE_APPROVAL or draft.on_error is Verdict.REQUIRE_APPROVAL
+    if draft.scope.direction is not Direction.REQUEST and holds:
         yield "an answer cannot be held for a person: require_approval withholds it, as deny does"
+    if draft.on_match is OnMatch.TAG:
+        yield "a match passes: tag labels the call, and stops nothing"
     if draft.scope.direction is Direction.RESPONSE and not (draft.scope.tools or draft.scope.operations):
         yield "it looks at the answers of all calls: those that are not text, or are large, are withheld"
     if draft.on_unscannable is Verdict.ALLOW:

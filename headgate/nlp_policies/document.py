@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
-from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, Scope
+from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, OnMatch, Scope
 from headgate.policies.model import Verdict
 
 
@@ -62,7 +62,7 @@ def draft_of_document(document: JsonObject) -> NlpDraft:
             _names(scope.get("kinds")),
             _names(scope.get("except_tools")),
         ),
-        on_match=Verdict(str(document["on_match"])),
+        on_match=OnMatch(str(document["on_match"])),
         on_error=Verdict(str(document["on_error"])),
         on_unscannable=None if on_unscannable is None else Verdict(str(on_unscannable)),
         daily_limit=daily_limit,

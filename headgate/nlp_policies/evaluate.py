@@ -24,7 +24,7 @@ from headgate.kernel.loop_share import LoopRests, LoopShare
 from headgate.kernel.tasks import TaskSet
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.detector_round import DetectorRound
-from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, Outcome, strictest
+from headgate.nlp_policies.model import EMBEDDED, ONNX, NlpPolicy, NlpPolicyType, NlpResult, strictest
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.nlp_policies.results import classified, failed, judged, recalled_result, unscannable, with_unscannable
 from headgate.policies.model import Verdict
@@ -194,7 +194,7 @@ class Evaluator:
         """With the time that it took; one that came too late allows nothing: the event loop was too busy, and what
         waited for it may be decided already."""
         took = result.latency_ms / 1000 or time.perf_counter() - started
-        if took > seconds and result.outcome is Outcome.CLEAR:
+        if took > seconds and result.decision is Verdict.ALLOW:
             result = failed(policy, Failure.TIMEOUT.value, f"no answer within {seconds:g} s")
         result = replace(result, latency_ms=round(took * 1000, 3))
         self.observe(result)

@@ -43,6 +43,18 @@ class Direction(StrEnum):
     BOTH = "both"
 
 
+class OnMatch(StrEnum):
+    """What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found."""
+
+    DENY = "deny"
+    REQUIRE_APPROVAL = "require_approval"
+    TAG = "tag"
+
+    @property
+    def verdict(self) -> Verdict:
+        return Verdict.ALLOW if self is OnMatch.TAG else Verdict(self.value)
+
+
 class Outcome(StrEnum):
     CLEAR = "clear"
     MATCH = "match"
@@ -101,7 +113,7 @@ class NlpDraft:
     enabled: bool = True
     prompt: str | None = None
     scope: Scope = Scope()
-    on_match: Verdict = Verdict.REQUIRE_APPROVAL
+    on_match: OnMatch = OnMatch.REQUIRE_APPROVAL
     on_error: Verdict = Verdict.REQUIRE_APPROVAL
     on_unscannable: Verdict | None = None
     daily_limit: int = DEFAULT_DAILY_LIMIT
@@ -138,7 +150,8 @@ class NlpResult:
 
     ``engine``: detector, heuristic, classifier or judge. ``findings`` only from detectors; never what was found itself.
     ``question``: a digest of everything that a judge's answer depends on; ``template``: the version of its prompt;
-    ``cached``: nobody was asked for this answer.
+    ``cached``: nobody was asked for this answer. ``tags``: the kinds that the call is labelled with, whether it passes
+    or not.
     """
 
     policy_id: str
@@ -160,6 +173,12 @@ class NlpResult:
     cached: bool = False
     template: str | None = None
     question: str | None = None
+    tags: tuple[str, ...] = ()
+
+    @property
+    def action(self) -> str:
+        """What is done, in a word: ``tag`` where the call passes with tags, else the decision."""
+        return OnMatch.TAG.value if self.tags and self.decision is Verdict.ALLOW else self.decision.value
 
     def record(self) -> JsonObject:
         """An entry of ``nlp`` in the decision and its event; a judge's says what its answer took, and to what."""
@@ -169,13 +188,15 @@ class NlpResult:
             "provider": self.provider,
             "model": self.model,
             "outcome": self.outcome.value,
-            "decision": self.decision.value,
+            "decision": self.action,
             "score": self.risk_score,
             "issues": list(self.issues),
             "reasoning": self.reasoning,
             "error": self.error,
             "latency_ms": self.latency_ms,
         }
+        if self.tags:
+            entry["tags"] = list(self.tags)
         if self.question is None:
             return entry
         return entry | {

@@ -9,7 +9,7 @@ from headgate.detectors.mask import mask_secrets
 from headgate.detectors.model import Inspection
 from headgate.judges.model import Failure, Provider, Verdict
 from headgate.judges.prompt import template_version
-from headgate.nlp_policies.model import NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.model import NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.nlp_policies.recall import RecalledVerdict
 from headgate.policies.model import Verdict as Decided
 
@@ -20,14 +20,14 @@ _DIGEST_CHARACTERS: Final = 16
 
 
 def detected(policy: NlpPolicy, found: Assessment, *, limits_pass: bool = False) -> NlpResult:
-    """What detectors found; where they could not look everywhere, nothing found is an error. ``limits_pass``: what
-    there was no room or no time for counts as what cannot be opened."""
+    """What detectors found; where they could not look everywhere, nothing found is an error, and so is what would only
+    be tagged. ``limits_pass``: what there was no room or no time for counts as what cannot be opened."""
     draft = policy.draft
     matches = found.risk_score >= draft.threshold
     outcome = Outcome.MATCH if matches else Outcome.CLEAR if found.inspection.complete else Outcome.ERROR
     if outcome is Outcome.ERROR and found.inspection.is_unscannable(limits_too=limits_pass):
         return unscannable(policy, found.reasoning, found.engine.value)
-    return NlpResult(
+    result = NlpResult(
         policy_id=policy.policy_id,
         version=policy.version,
         provider=draft.provider,
@@ -42,7 +42,19 @@ def detected(policy: NlpPolicy, found: Assessment, *, limits_pass: bool = False)
         latency_ms=0.0,
         error=Failure.NOT_INSPECTED.value if outcome is Outcome.ERROR else None,
         findings=found.inspection.findings,
+        tags=found.issues if matches and draft.on_match is OnMatch.TAG else (),
     )
+    if result.decision is Decided.ALLOW and not found.inspection.complete:
+        return _tagged_in_part(policy, result, is_unscannable=found.inspection.is_unscannable(limits_too=limits_pass))
+    return result
+
+
+def _tagged_in_part(policy: NlpPolicy, result: NlpResult, *, is_unscannable: bool) -> NlpResult:
+    """A match that lets the call pass, where not all was inspected: the rest decides as if nothing had been found."""
+    failure = Failure.UNSCANNABLE if is_unscannable else Failure.NOT_INSPECTED
+    decision = policy.draft.if_unscannable if is_unscannable else policy.draft.on_error
+    result = replace(result, decision=decision, error=failure.value)
+    return result if decision is Decided.ALLOW else replace(result, outcome=Outcome.ERROR, risk_score=_WORST)
 
 
 def classified(policy: NlpPolicy, said: Classification, read: Inspection) -> NlpResult:
@@ -134,7 +146,7 @@ def _without_secrets(text: str) -> str:
 def _decision(policy: NlpPolicy, outcome: Outcome) -> Decided:
     if outcome is Outcome.CLEAR:
         return Decided.ALLOW
-    return policy.draft.on_match if outcome is Outcome.MATCH else policy.draft.on_error
+    return policy.draft.on_match.verdict if outcome is Outcome.MATCH else policy.draft.on_error
 
 
 def unscannable(policy: NlpPolicy, reason: str, engine: str) -> NlpResult:
@@ -151,9 +163,12 @@ def unscannable(policy: NlpPolicy, reason: str, engine: str) -> NlpResult:
 
 
 def with_unscannable(policy: NlpPolicy, why: str | None, result: NlpResult) -> NlpResult:
-    """What was found beside what cannot be opened (``why``) counts first."""
-    if why is None or result.outcome is not Outcome.CLEAR:
+    """What was found beside what cannot be opened (``why``) counts first, unless it lets the call pass."""
+    if why is None or result.decision is not Decided.ALLOW:
         return result
+    if result.outcome is Outcome.MATCH:
+        told = replace(result, reasoning=f"{result.reasoning}. Not inspected wholly: {why}")
+        return _tagged_in_part(policy, told, is_unscannable=True)
     return unscannable(policy, why, result.engine)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, Outcome, Scope
+from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, OnMatch, Outcome, Scope
 from headgate.policies.model import Verdict
 
 SEEDED_PROFILE: Final = "balanced"
@@ -32,7 +32,7 @@ class Template:
     model: str
     threshold: float
     prompt: str | None
-    on_match: Verdict
+    on_match: OnMatch
     on_error: Verdict
     on_unscannable: Verdict | None
     scope: Scope
@@ -85,7 +85,7 @@ def _template(kind: NlpPolicyType, section: Section) -> Template:
         model=model if isinstance(model, str) else "",
         threshold=threshold,
         prompt=section.text("prompt") if "prompt" in section.members else None,
-        on_match=Verdict(section.text("on_match")),
+        on_match=OnMatch(section.text("on_match")),
         on_error=Verdict(section.text("on_error", Verdict.REQUIRE_APPROVAL)),
         on_unscannable=Verdict(section.text("on_unscannable")) if "on_unscannable" in section.members else None,
         scope=Scope(

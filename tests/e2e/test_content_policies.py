@@ -44,6 +44,15 @@ def test_a_call_whose_content_matches_is_refused_and_others_go_on(administrator,
         assert agent.call("POST", upstream.url + path, json={"note": "nothing"}).status_code == 200
 
 
+def test_a_tagged_call_goes_on_and_both_directions_label_it(administrator, agent, upstream, path) -> None:
+    scope = {"operations": ["post"], "direction": "both"}
+    with administrator.policy(_allowed(path)), _content_policy(administrator, on_match="tag", scope=scope):
+        assert agent.call("POST", upstream.url + path, json=_MAIL).status_code == 200
+        found = administrator.api.get("/v1/actions/search", params={"tag": "email", "path": path}).json()["data"]
+    assert len(upstream.of(path)) == 1
+    assert [one["tags"] for one in found] == [["email"]]
+
+
 def test_a_call_that_is_held_for_its_content_goes_on_once_approved(administrator, agent, upstream, path) -> None:
     with administrator.policy(_allowed(path)), _content_policy(administrator):
         call = agent.call_later("POST", upstream.url + path, json=_MAIL)

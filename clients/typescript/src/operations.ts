@@ -1592,8 +1592,8 @@ export function deleteAbsence(id: string): Call<AbsenceAnswer> {
 }
 
 /** Lists actions, newest first. `GET /v1/actions` */
-export function listActions(options: { status?: string; agent_id?: string; expand?: string; limit?: number; offset?: number; total?: string; cursor?: string; pageSize?: number } = {}): Call<PageActionAnswerCursorPagination> {
-  return new Call("GET", `/v1/actions`, { query: { status: options.status, agent_id: options.agent_id, expand: options.expand, limit: options.limit, offset: options.offset, total: options.total, cursor: options.cursor, pageSize: options.pageSize } });
+export function listActions(options: { status?: string; agent_id?: string; tag?: string; expand?: string; limit?: number; offset?: number; total?: string; cursor?: string; pageSize?: number } = {}): Call<PageActionAnswerCursorPagination> {
+  return new Call("GET", `/v1/actions`, { query: { status: options.status, agent_id: options.agent_id, tag: options.tag, expand: options.expand, limit: options.limit, offset: options.offset, total: options.total, cursor: options.cursor, pageSize: options.pageSize } });
 }
 
 /** Submits an action and returns the decision, which is durable before the response is sent. `POST /v1/actions` */
@@ -1607,8 +1607,8 @@ export function streamActionEvents(options: { lastEventId?: string } = {}): Call
 }
 
 /** Searches actions, newest first. `GET /v1/actions/search` */
-export function listActionsSearch(options: { agent?: string; status?: string; tool?: string; operation?: string; decision?: string; host?: string; method?: string; path?: string; text?: string; start_date?: string; end_date?: string; limit?: number; cursor?: string } = {}): Call<FoundActionsAnswer> {
-  return new Call("GET", `/v1/actions/search`, { query: { agent: options.agent, status: options.status, tool: options.tool, operation: options.operation, decision: options.decision, host: options.host, method: options.method, path: options.path, text: options.text, start_date: options.start_date, end_date: options.end_date, limit: options.limit, cursor: options.cursor } });
+export function listActionsSearch(options: { agent?: string; status?: string; tool?: string; operation?: string; tag?: string; decision?: string; host?: string; method?: string; path?: string; text?: string; start_date?: string; end_date?: string; limit?: number; cursor?: string } = {}): Call<FoundActionsAnswer> {
+  return new Call("GET", `/v1/actions/search`, { query: { agent: options.agent, status: options.status, tool: options.tool, operation: options.operation, tag: options.tag, decision: options.decision, host: options.host, method: options.method, path: options.path, text: options.text, start_date: options.start_date, end_date: options.end_date, limit: options.limit, cursor: options.cursor } });
 }
 
 /** Gets one action. `GET /v1/actions/{id}` */

@@ -28,6 +28,7 @@ export interface ActionAnswer {
   is_duplicate: boolean | null;
   operation: string;
   status: string;
+  tags?: string[] | null;
   tool: string;
   updated_at: string;
 }
@@ -64,6 +65,7 @@ export interface ActionDetailAnswer {
   request: RequestAnswer;
   status: string;
   stopped?: string | null;
+  tags?: string[] | null;
   timeline?: TimelineStepAnswer[] | null;
   tool: string;
   updated_at: string;
@@ -1348,6 +1350,7 @@ export interface FoundActionAnswer {
   request_line: RequestLineAnswer | null;
   source: string;
   status: string;
+  tags?: string[] | null;
   tool: string;
   updated_at: string;
 }
@@ -2029,7 +2032,7 @@ export interface NewNlpPolicy {
   model?: string | null;
   name: string;
   on_error?: "deny" | "require_approval";
-  on_match?: "deny" | "require_approval";
+  on_match?: OnMatch;
   on_unscannable?: "allow" | "deny" | "require_approval" | null;
   prompt?: string | null;
   provider?: string;
@@ -2099,7 +2102,7 @@ export interface NlpPolicyChange {
   model?: string | null;
   name?: string | null;
   on_error?: "deny" | "require_approval" | null;
-  on_match?: "deny" | "require_approval" | null;
+  on_match?: OnMatch | null;
   on_unscannable?: "allow" | "deny" | "require_approval" | null;
   prompt?: string | null;
   provider?: string | null;
@@ -2115,7 +2118,7 @@ export type NlpPolicyType = "content_safety" | "pii_detection" | "intent_classif
 export interface NlpWord {
   asked: boolean;
   cached: boolean;
-  decision: Verdict | null;
+  decision: string | null;
   error: string | null;
   issues: string[];
   latency_ms: number | null;
@@ -2183,6 +2186,9 @@ export interface OfferRequest {
   server: string;
   tools: { [name: string]: PydanticTypesJsonValue }[];
 }
+
+/** What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found. */
+export type OnMatch = "deny" | "require_approval" | "tag";
 
 /** POST /admin/break-glass. */
 export interface OpenRequest {
@@ -2805,7 +2811,7 @@ export interface RestoreAnswer {
   seq: number;
 }
 
-/** ``decision``: allow, or the policy's decision on a match or an error. On an error ``risk_score`` is maximal. */
+/** ``decision``: allow, tag, or the policy's decision on a match or error. On an error ``risk_score`` is maximal. */
 export interface ResultAnswer {
   decision: string;
   details: DetailsAnswer;

@@ -40,6 +40,19 @@ CALL isolate_organizations('actions');
 GRANT SELECT, UPDATE (status, updated_at) ON actions TO headgate_api, headgate_worker;
 GRANT SELECT, INSERT, UPDATE ON actions TO headgate_definer;
 
+-- What content policies with the action "tag" found in a call and its answer: kinds of findings. The applier writes them, from the
+-- events that say so.
+CREATE TABLE action_tags (
+    org_id    text COLLATE "C" NOT NULL,
+    action_id text COLLATE "C" NOT NULL,
+    tag       text COLLATE "C" NOT NULL CHECK (length(tag) BETWEEN 1 AND 64),
+    PRIMARY KEY (org_id, action_id, tag)
+);
+CREATE INDEX action_tags_by_tag ON action_tags (org_id, tag, action_id);
+CALL isolate_organizations('action_tags');
+GRANT SELECT ON action_tags TO headgate_api, headgate_worker;
+GRANT SELECT, INSERT, DELETE ON action_tags TO headgate_definer;
+
 -- The first submission with a key owns the key for ever, also in a race (semantics.md, "Retry, use, expiry").
 CREATE TABLE idempotency_keys (
     org_id          text COLLATE "C" NOT NULL,

@@ -27,6 +27,7 @@ CALLERS = {
     "note_mcp_tools": {"proxy", "api"},
     "end_executions": {"api", "worker"},
     "add_llm_usage": {"api", "worker"},
+    "note_tags": {"api", "worker"},
     "llm_usage_of_day": {"proxy"},
     "key_by_hash": {"proxy", "api"},
     "touch_keys": {"proxy", "api"},

@@ -13,7 +13,7 @@ from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, Scope
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, OnMatch, Scope
 from headgate.policies.model import Verdict
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
@@ -147,7 +147,7 @@ async def test_the_policy_says_what_becomes_of_what_nobody_can_open(how, on_unsc
 async def test_what_is_found_in_a_file_that_cannot_be_opened_wholly_counts() -> None:
     sent = call(("Content-Type", "image/png"), body=_PICTURE + SECRET.encode() + b"\0")
 
-    result = await judged(sent, on_match=Verdict.DENY, on_unscannable=Verdict.ALLOW)
+    result = await judged(sent, on_match=OnMatch.DENY, on_unscannable=Verdict.ALLOW)
 
     assert result.decision is Verdict.DENY
 

@@ -21,7 +21,7 @@ from headgate.nlp_policies import detector_round, evaluate
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.detector_round import SMALL_LIMITS, DetectorRound
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, Outcome, Scope
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, OnMatch, Outcome, Scope
 from headgate.policies.model import Verdict
 from tests.labelled import credentials
 
@@ -188,9 +188,9 @@ def test_what_meets_a_small_limit_is_left(monkeypatch: pytest.MonkeyPatch) -> No
     assert asked.results["nlp_keywords"].outcome is Outcome.MATCH
 
 
-@pytest.mark.parametrize(("on_match", "asked"), [(Verdict.REQUIRE_APPROVAL, 3), (Verdict.DENY, 1)])
+@pytest.mark.parametrize(("on_match", "asked"), [(OnMatch.REQUIRE_APPROVAL, 3), (OnMatch.TAG, 3), (OnMatch.DENY, 1)])
 async def test_a_turn_is_given_back_after_each_long_policy(
-    monkeypatch: pytest.MonkeyPatch, on_match: Verdict, asked: int
+    monkeypatch: pytest.MonkeyPatch, on_match: OnMatch, asked: int
 ) -> None:
     """And the first deny ends the rest."""
     monkeypatch.setattr(evaluate, "TURN_SECONDS", 0.000_001)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.nlp_policies.document import draft_of, stored_text
-from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, Scope, strictest
+from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicyType, OnMatch, Scope, strictest
 from headgate.policies.model import Verdict
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -24,7 +24,7 @@ _STRICT = st.sampled_from([Verdict.DENY, Verdict.REQUIRE_APPROVAL])
         enabled=st.booleans(),
         prompt=st.none() | _TEXT,
         scope=st.builds(Scope, _NAMES, _NAMES, _NAMES, st.sampled_from(Direction), _NAMES),
-        on_match=_STRICT,
+        on_match=st.sampled_from(OnMatch),
         on_error=_STRICT,
         on_unscannable=st.none() | st.sampled_from(Verdict),
         daily_limit=st.integers(1, 10**7),

@@ -21,7 +21,7 @@ from headgate.nlp_policies import detector_round
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.detector_round import SMALL_LIMITS
 from headgate.nlp_policies.evaluate import Evaluator, decision_of, policy_text
-from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, Outcome
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, OnMatch, Outcome
 from headgate.organizations.destinations import OperatorBounds
 from headgate.policies.model import Verdict
 
@@ -65,7 +65,7 @@ async def test_an_entry_says_what_the_record_needs() -> None:
 
 async def test_the_first_deny_ends_the_rest(silent: dict[str, Provider]) -> None:
     slow = _policy("nlp_slow", provider="slow", model="m", type=NlpPolicyType.CUSTOM, prompt="x")
-    denying = _policy("nlp_deny", on_match=Verdict.DENY)
+    denying = _policy("nlp_deny", on_match=OnMatch.DENY)
     prepare()  # as a process does before its first call; else reading the forms may take longer than the slow one
     async with open_client() as client:
         async with asyncio.timeout(20):

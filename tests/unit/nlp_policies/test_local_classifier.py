@@ -24,7 +24,7 @@ from headgate.nlp_policies.check import checked_draft, warnings_about
 from headgate.nlp_policies.classifier_check import require_classifier
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.model import ONNX, NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, Outcome
+from headgate.nlp_policies.model import ONNX, NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, OnMatch, Outcome
 from headgate.policies.model import Verdict
 from tests.small_classifier import WORDS, summing_model, write_classifier
 
@@ -34,7 +34,7 @@ type Ask = Callable[..., Awaitable[NlpResult]]
 
 
 def _draft(**fields: Any) -> NlpDraft:
-    return replace(NlpDraft("p", NlpPolicyType.CONTENT_SAFETY, ONNX, "small", on_match=Verdict.DENY), **fields)
+    return replace(NlpDraft("p", NlpPolicyType.CONTENT_SAFETY, ONNX, "small", on_match=OnMatch.DENY), **fields)
 
 
 @pytest.fixture

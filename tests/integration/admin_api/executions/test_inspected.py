@@ -65,6 +65,15 @@ async def test_a_match_withholds_the_answer(gate, working, service, ended, direc
     assert (entry["policy_id"], entry["outcome"], entry["issues"]) == (policy_id, "match", ["email"])
 
 
+async def test_a_tag_of_the_answer_is_a_tag_of_the_action(gate, working, service, ended) -> None:
+    await _policy(gate, on_match="tag")
+    service.answers = [_GET_FOUND]
+    action = await _carried_out(gate, working, ended)
+    assert action["execution"]["result"]["body"] == _GET_FOUND[2]
+    found = (await gate.person().get("/v1/actions/search?tag=email")).json()["data"]
+    assert [(one["id"], one["tags"]) for one in found] == [(action["id"], ["email"])]
+
+
 async def test_a_header_counts_too(gate, working, service, ended) -> None:
     await _policy(gate)
     service.answers = [(200, {"X-Owner": _MAIL}, {"id": "ord_1"})]

@@ -10,10 +10,11 @@ import zstandard
 
 from addons.limits import RequestLimits
 from addons.verdict import Ending
-from headgate.policies.model import Verdict
+from headgate.nlp_policies.model import OnMatch
 from tests.integration.proxy.answers.scripts import (
     CHUNKED,
     MAIL,
+    SECRETS,
     TOKEN,
     ask,
     chunk,
@@ -42,7 +43,7 @@ async def test_an_interim_answer_reaches_nobody(inspect, answer) -> None:
     assert MAIL.encode() not in raw
 
 
-@pytest.mark.parametrize("on_match", [Verdict.DENY, Verdict.REQUIRE_APPROVAL])
+@pytest.mark.parametrize("on_match", [OnMatch.DENY, OnMatch.REQUIRE_APPROVAL])
 async def test_a_match_withholds(inspect, answer, on_match) -> None:
     running = await inspect(policy(on_match=on_match))
     body = f'{{"owner": "{MAIL}"}}'.encode()
@@ -63,6 +64,30 @@ async def test_a_match_withholds(inspect, answer, on_match) -> None:
     assert (entry["decision"], entry["version"], entry["outcome"]) == ("withhold", 3, "match")
     assert completion.inspection["withheld"] is True
     assert MAIL not in json.dumps(completion.inspection)
+
+
+async def test_a_tag_forwards_the_answer_as_it_came(inspect, answer) -> None:
+    running = await inspect(policy(on_match=OnMatch.TAG))
+    body = f'{{"owner": "{MAIL}"}}'.encode()
+    received, _, completion = await ask(running, answer, plain(body))
+    assert (received.status, received.body) == (200, body)
+    [entry] = completion.inspection["nlp"]
+    assert (completion.inspection["withheld"], entry["decision"], entry["tags"]) == (False, "tag", ["email"])
+
+
+async def test_a_tag_withholds_what_cannot_be_inspected(inspect, answer) -> None:
+    running = await inspect(policy(on_match=OnMatch.TAG))
+    received, raw, _ = await ask(running, answer, plain(bytes(range(256)), f"x-owner: {MAIL}"))
+    assert "cannot be opened" in error_of(received)["message"]
+    assert MAIL.encode() not in raw
+
+
+async def test_a_tag_and_another_policy(inspect, answer) -> None:
+    running = await inspect(policy("Label addresses", on_match=OnMatch.TAG), SECRETS)
+    received, raw, completion = await ask(running, answer, plain(f"{MAIL} {TOKEN}".encode()))
+    assert [one["policy_id"] for one in error_of(received)["details"]["policies"]] == ["nlp_secrets"]
+    assert TOKEN.encode() not in raw
+    assert [entry["decision"] for entry in completion.inspection["nlp"]] == ["tag", "withhold"]
 
 
 async def test_an_mcp_call_is_answered_in_json_rpc(inspect, answer) -> None:

@@ -10,6 +10,7 @@ import pytest
 from addons.inspection import AnswerLimits
 from addons.streaming import Streaming
 from addons.verdict import Ending
+from headgate.nlp_policies.model import OnMatch
 from tests.integration.proxy.answers.scripts import (
     CHUNKED,
     MAIL,
@@ -39,6 +40,20 @@ async def test_events_are_forwarded_as_they_come(inspect) -> None:
     assert (completion.ending, completion.size_bytes) == (Ending.COMPLETE, 18)
     assert completion.inspection["withheld"] is False
     assert len(completion.inspection["nlp"]) == 2
+
+
+async def test_tags_of_a_stream_are_those_of_all_its_events(inspect, answer) -> None:
+    running = await inspect(policy(on_match=OnMatch.TAG))
+    events = [
+        event("hello"),
+        event(f"write to {MAIL}"),
+        *[event("and that is all")] * 9,
+        event("DE89370400440532013000"),
+    ]
+    received, _, completion = await ask(running, answer, CHUNKED + b"text/event-stream\r\n\r\n", *events, b"0\r\n\r\n")
+    assert (received.status, MAIL.encode() in received.body) == (200, True)
+    [entry] = completion.inspection["nlp"]
+    assert (entry["decision"], sorted(entry["tags"]), entry["outcome"]) == ("tag", ["email", "iban"], "match")
 
 
 def deltas(text: str, size: int) -> list[bytes]:

@@ -42,6 +42,7 @@ BEGIN
         -- The event of the erasure and its reason stay.
         UPDATE audit_events e SET salt = NULL, payload = NULL
         WHERE e.org_id = p_org AND e.action_id = ANY (forgotten) AND e.event_type <> 'body.erased';
+        DELETE FROM action_tags t WHERE t.org_id = p_org AND t.action_id = ANY (forgotten);
         UPDATE actions a SET digest = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
             decision = '{"decision":"' || (a.decision::json ->> 'decision') || '","evaluation_time_ms":0.0,"policy_id":null,'
                 || '"policies":[],"reason":"erased","risk_level":"' || a.risk_level || '"}'
