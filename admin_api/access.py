@@ -84,6 +84,11 @@ def _administrators(scope: Scope = Scope.ADMIN, *, webhook_keys: bool = False) -
     return Access(Audience.ADMINISTRATORS, scope, RateClass.ADMIN, webhook_keys=webhook_keys)
 
 
+def _stream(scope: Scope) -> Access:
+    """Each page that follows it opens it anew: that does not use up the quota for changes."""
+    return Access(Audience.ADMINISTRATORS, scope, RateClass.ACTIONS)
+
+
 def _shut_off() -> Access:
     """Stopping and revoking: no quota refuses them, since an administrator must be able to stop a running attack."""
     return Access(Audience.ADMINISTRATORS, Scope.ADMIN, is_urgent=True)
@@ -309,6 +314,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         ("GET", "/v1/agents/me"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/search"): _agents(Scope.ACTIONS_READ),
         ("GET", "/v1/actions/events"): _agents(Scope.ACTIONS_READ),
+        ("GET", "/admin/progress/events"): _stream(Scope.ACTIONS_READ),
         ("GET", "/admin/overview"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/admin/overview/health"): _administrators(Scope.ACTIONS_READ),
         ("GET", "/admin/actions/values"): _administrators(Scope.ACTIONS_READ),

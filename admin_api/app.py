@@ -87,6 +87,7 @@ from admin_api.policies.routes import router as policies
 from admin_api.policies.suggest_routes import router as policy_suggestions
 from admin_api.policies.test_routes import router as policy_tests
 from admin_api.policies.version_routes import router as policy_versions
+from admin_api.progress.stream_routes import router as progress_events
 from admin_api.refusals.routes import router as refusals
 from admin_api.request_context import RequestContext
 from admin_api.retention.routes import router as retention
@@ -122,6 +123,7 @@ ROUTERS: Final[tuple[APIRouter, ...]] = (
     action_bodies,
     action_explanations,
     action_events,
+    progress_events,
     overview,
     overview_health,
     action_values,

@@ -17,6 +17,7 @@ from admin_api.access import access_of
 from admin_api.dependencies import Dependencies
 from admin_api.feeds.feed import Channel, Feeds
 from admin_api.feeds.frames import HEARTBEAT, ending, opening
+from admin_api.feeds.state_feed import StateChannel
 from admin_api.feeds.viewers import Viewer
 from admin_api.principal import Principal
 from headgate.agents.scopes import require_scope
@@ -52,13 +53,19 @@ class _ViewerStream(StreamingResponse):
 
 
 async def open_stream(
-    request: Request, principal: Principal, dependencies: Dependencies, channel: Channel, last_event_id: str | None
+    request: Request,
+    principal: Principal,
+    dependencies: Dependencies,
+    channel: Channel | StateChannel,
+    last_event_id: str | None,
+    channel_for: Callable[[Principal], Channel | StateChannel] | None = None,
 ) -> StreamingResponse:
-    """Raises RateLimitedError, UnavailableError and ValidationError."""
+    """``channel_for``: which channel this credential may see; the stream ends when that is another one. Raises
+    RateLimitedError, UnavailableError and ValidationError."""
     feeds, org_id = dependencies.feeds, principal.org_id
     person = principal.agent_id or principal.user_id or principal.key_id or org_id
     feeds.places.check(org_id, person)
-    seq, newest = await feeds.start(org_id, _seq(last_event_id))
+    seq, newest = await feeds.start(org_id, channel, _seq(last_event_id))
     place = ExitStack()
     feeds.places.check(org_id, person)  # others have come meanwhile; from here to the place nothing waits
     place.enter_context(feeds.places.one_more(org_id, person))
@@ -74,7 +81,8 @@ async def open_stream(
                 require_scope(now.scopes, access.scope)
         except (UnauthorizedError, ForbiddenError):
             return False
-        return (now.org_id, now.agent_id) == (org_id, principal.agent_id)
+        is_same = channel_for is None or channel_for(now) == channel
+        return is_same and (now.org_id, now.agent_id) == (org_id, principal.agent_id)
 
     # A client that goes away cancels it (StreamingResponse).
     body = _events(feeds, org_id, channel, viewer, behind, may_go_on)
@@ -103,7 +111,12 @@ class _Standing:
 
 
 async def _events(
-    feeds: Feeds, org_id: str, channel: Channel, viewer: Viewer, behind: int, may_go_on: Callable[[], Awaitable[bool]]
+    feeds: Feeds,
+    org_id: str,
+    channel: Channel | StateChannel,
+    viewer: Viewer,
+    behind: int,
+    may_go_on: Callable[[], Awaitable[bool]],
 ) -> AsyncIterator[bytes]:
     loop = asyncio.get_running_loop()
     began = spoke = loop.time()
@@ -113,7 +126,7 @@ async def _events(
         is_more = viewer.seq < behind
         while viewer.ended is None and loop.time() - began < _LIFETIME_SECONDS:
             if is_more:
-                viewer.seq, batch, is_more = await feeds.catch_up(org_id, channel, viewer.seq)
+                viewer.seq, batch, is_more = await feeds.catch_up(org_id, channel, viewer.seq, behind)
                 found = b"" if batch is None else batch.after(0, viewer.agent_id)
             else:
                 found = await viewer.next(standing.seconds_left)

@@ -16,6 +16,7 @@ _NAMED: Final[Mapping[str, str]] = {
     "POST /v1/approvals/bulk-decision": "decide_approvals",
     "GET /v1/approvals/events": "stream_approval_events",
     "GET /v1/actions/events": "stream_action_events",
+    "GET /admin/progress/events": "stream_progress_events",
     "GET /admin/audit": "list_audit_events",
     "GET /admin/audit/{id}": "get_audit_event",
     "POST /admin/policies/changes": "change_policies",

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from admin_api.feeds.frames import Batch, Frame, batch_of
+from admin_api.feeds.hand_out import hand_out
+from admin_api.feeds.state_feed import StateChannel, StateFeed
 from admin_api.feeds.viewers import Places, Viewer
 from headgate.audit.feed_store import FeedEvent, events_after, newest_seq
 from headgate.audit.model import EventType
@@ -22,8 +24,6 @@ _LOOK_SECONDS: Final = 0.25
 _LOOK_AFTER_EVENTS_SECONDS: Final = 0.5
 """A busy organization's record is applied in fewer, larger rounds."""
 _EVENTS_AT_ONCE: Final = 200
-_WOKEN_AT_ONCE: Final = 20
-"""Then other requests have their turn of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,21 @@ class Channel:
     frames: Callable[[Connection, str, Sequence[FeedEvent]], Awaitable[Sequence[Frame]]]
     skips_behind: int | None = None
     skipped: Callable[[int], Frame] | None = None
+
+    async def place(self, database: Database, org_id: str, last_event_id: int | None) -> tuple[int, int]:
+        """Behind what the client has seen, or behind all that was before it came; and the chain's end. Raises
+        UnavailableError."""
+        await apply_before_reading(database, org_id)
+        async with database.transaction(org_id) as connection:
+            newest = await newest_seq(connection, org_id)
+        return newest if last_event_id is None else min(last_event_id, newest), newest
+
+    def feed(self, database: Database, org_id: str, seq: int) -> "Feed":
+        return Feed(database, org_id, self, seq)
+
+    async def missed(self, database: Database, org_id: str, seq: int, reached: int) -> tuple[int, Batch | None, bool]:
+        """What is behind ``seq``, up to ``reached`` and further."""
+        return await look(database, org_id, self, seq)
 
 
 class Feed:
@@ -53,16 +68,9 @@ class Feed:
             seq, batch, is_more = await look(self._database, self._org_id, self._channel, self.seq)
             self.seq = seq
             if batch is not None:
-                await _hand_out(batch, list(self.viewers))
+                await hand_out(batch, list(self.viewers))
             if not is_more:
                 await asyncio.sleep(_LOOK_SECONDS if batch is None else _LOOK_AFTER_EVENTS_SECONDS)
-
-
-async def _hand_out(batch: Batch, viewers: Sequence[Viewer]) -> None:
-    for at, one in enumerate(viewers):
-        one.put(batch)
-        if at % _WOKEN_AT_ONCE == _WOKEN_AT_ONCE - 1:
-            await asyncio.sleep(0)
 
 
 async def look(database: Database, org_id: str, channel: Channel, seq: int) -> tuple[int, Batch | None, bool]:
@@ -90,7 +98,7 @@ class Feeds:
         self._database = database
         self._tasks = tasks
         self.places = places or Places()
-        self._open: dict[tuple[str, Channel], Feed] = {}
+        self._open: dict[tuple[str, Channel | StateChannel], Feed | StateFeed] = {}
         self._is_closed = False
 
     def close(self) -> None:
@@ -100,23 +108,19 @@ class Feeds:
             for viewer in feed.viewers:
                 viewer.end("stopping")
 
-    async def start(self, org_id: str, last_event_id: int | None) -> tuple[int, int]:
-        """Behind what the client has seen, or behind all that was before it came; and the chain's end. Raises
-        UnavailableError."""
+    async def start(self, org_id: str, channel: Channel | StateChannel, last_event_id: int | None) -> tuple[int, int]:
+        """The viewer's place in the channel, and the channel's end. Raises UnavailableError."""
         if self._is_closed:
             raise UnavailableError("The API is shutting down. Try again.", retry_after_seconds=1)
-        await apply_before_reading(self._database, org_id)
-        async with self._database.transaction(org_id) as connection:
-            newest = await newest_seq(connection, org_id)
-        return newest if last_event_id is None else min(last_event_id, newest), newest
+        return await channel.place(self._database, org_id, last_event_id)
 
     @contextmanager
-    def joined(self, org_id: str, channel: Channel, viewer: Viewer, newest: int) -> Iterator[int]:
+    def joined(self, org_id: str, channel: Channel | StateChannel, viewer: Viewer, newest: int) -> Iterator[int]:
         """While the block runs the viewer is handed what comes; up to the place returned it reads by itself."""
         key = (org_id, channel)
         feed = self._open.get(key)
         if feed is None:
-            feed = self._open[key] = Feed(self._database, org_id, channel, newest)
+            feed = self._open[key] = channel.feed(self._database, org_id, newest)
             self._tasks.start(self._run(key, feed), name="live_feed")
         feed.viewers.add(viewer)
         if self._is_closed:
@@ -126,10 +130,12 @@ class Feeds:
         finally:
             feed.viewers.discard(viewer)
 
-    async def catch_up(self, org_id: str, channel: Channel, seq: int) -> tuple[int, Batch | None, bool]:
-        return await look(self._database, org_id, channel, seq)
+    async def catch_up(
+        self, org_id: str, channel: Channel | StateChannel, seq: int, reached: int
+    ) -> tuple[int, Batch | None, bool]:
+        return await channel.missed(self._database, org_id, seq, reached)
 
-    async def _run(self, key: tuple[str, Channel], feed: Feed) -> None:
+    async def _run(self, key: tuple[str, Channel | StateChannel], feed: Feed | StateFeed) -> None:
         """However it ends, nobody waits for a poller that is not there."""
         reason = "failed"
         try:

@@ -1,7 +1,7 @@
 // What the streams (stream.js) mean for the parts of a page. data-seconds: the page is fetched at most so often, and not
-// while nobody sees it. Where no part of the main content follows an address, the tab that holds its stream fetches the
-// frame (frame.js). data-agent: only events of this agent count. <button data-pause hidden> stops the parts, counts what
-// is new, and is remembered.
+// while nobody sees it. Where only the frame follows an address, the tab that holds its stream fetches the frame
+// (frame.js). data-agent: only events of this agent count; data-of: only those of this kind of work. <button data-pause
+// hidden> stops the parts, counts what is new, and is remembered.
 const PAUSED = "headgate.paused";
 const state = document.querySelector("[data-live-state]");
 const button = document.querySelector("[data-pause]");
@@ -35,10 +35,10 @@ function count(data) {
   show();
 }
 
-// An event that names no agent is about all of them.
-function isOfAnother(agent, data) {
-  const named = agent && JSON.parse(data).agent_id;
-  return Boolean(named) && named !== agent;
+// An event that names no agent, or no kind, is about all of them.
+function isOfAnother({ agent, of: kind }, data) {
+  const { agent_id: named, of: kinds } = JSON.parse(data);
+  return Boolean((agent && named && named !== agent) || (kind && kinds && !kinds.includes(kind)));
 }
 
 document.addEventListener("headgate:stream", ({ detail }) => {
@@ -48,10 +48,11 @@ document.addEventListener("headgate:stream", ({ detail }) => {
     return;
   }
   if (!part) {
-    if (detail.isHeld) document.dispatchEvent(new Event("headgate:waiting"));
+    const isOfFrame = document.querySelector(`[data-live="${detail.address}"]`);
+    if (detail.isHeld && isOfFrame) document.dispatchEvent(new Event("headgate:waiting"));
     return;
   }
-  if (isOfAnother(part.dataset.agent, detail.data)) return;
+  if (isOfAnother(part.dataset, detail.data)) return;
   const seconds = Number(part.dataset.seconds || 0);
   if (paused) count(detail.data);
   else if (seconds && document.hidden) unseen = true;

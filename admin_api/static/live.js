@@ -2,7 +2,7 @@
 // so many seconds (<element id data-every="3">). The page is fetched again, and its parts replace those here. In a list
 // (data-list) under the pointer or with the focus, new rows wait behind a button. The page is parsed by XMLHttpRequest,
 // so that no text becomes markup here (Trusted Types: there is no policy that could make any).
-// data-page: the address of the page that has these parts, where this page answered a form.
+// data-page: the address of the page that has these parts, where it is not this page's own.
 // What somebody reads to decide about it (data-subject, data-version) is not changed under their eyes: another subject
 // does not take its place, and a notice says that it has changed.
 const parts = () => [...document.querySelectorAll("main [data-live], main [data-every]")];
@@ -48,7 +48,7 @@ async function refresh() {
   let page;
   try { page = await fetched(); } catch { return; }
   document.dispatchEvent(new CustomEvent("headgate:fetched", { detail: page }));
-  document.title = page.title;
+  if (!document.querySelector("main [data-page]")) document.title = page.title;
   for (const part of parts()) {
     const fresh = page.getElementById(part.id);
     if (!fresh || part.isEqualNode(fresh)) continue;

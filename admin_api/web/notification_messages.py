@@ -44,6 +44,7 @@ async def messages(
         "status": status or "",
         "statuses": [("", "Any"), *((one.value, one.value.capitalize()) for one in DeliveryStatus)],
         "nobody": UNROUTED,
+        "is_first": not offset,
         "older": offset + _AT_ONCE if found.pagination.total > offset + _AT_ONCE else None,
     }
     return await settings_page(api, "notification_messages.html", NOTIFICATIONS_PATH, context)

@@ -43,6 +43,13 @@ async def newest_seq(connection: Connection, org_id: str) -> int:
     return 0 if row is None else int(row["seq"])
 
 
+async def newest_seq_of_type(connection: Connection, org_id: str, event_type: EventType) -> int:
+    """Of one of the rare types, which have an index; 0: there is none."""
+    query = sql.SQL("SELECT seq FROM audit_events WHERE org_id = %s AND event_type = {} ORDER BY seq DESC LIMIT 1")
+    row = await (await connection.execute(query.format(sql.Literal(event_type.value)), [org_id])).fetchone()
+    return 0 if row is None else int(row["seq"])
+
+
 async def events_after(
     connection: Connection, org_id: str, seq: int, types: Sequence[EventType], limit: int
 ) -> list[FeedEvent]:

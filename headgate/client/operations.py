@@ -1350,6 +1350,11 @@ def get_policy_version_rule(
     )
 
 
+def stream_progress_events() -> Call[bytes]:
+    """Streams which background work has moved, as server-sent events, at most once a second. ``GET /admin/progress/events``"""
+    return Call("GET", "/admin/progress/events", reads="bytes")
+
+
 def create_retention_erasure(body: ErasureRequest) -> Call[ErasureAnswer]:
     """Erases the stored data of actions permanently. ``POST /admin/retention/erasures``"""
     return Call("POST", "/admin/retention/erasures", body=body)

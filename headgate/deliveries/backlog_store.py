@@ -19,6 +19,17 @@ _PENDING: Final = """
     FROM unnest(ARRAY['webhook', 'channel', 'integration']) AS k(kind)
 """
 
+_WATCHED_MAX: Final = 200
+_STATE: Final = """
+    SELECT newest.delivery_id AS newest, pending.delivery_id, pending.attempts, pending.next_attempt_at
+    FROM (SELECT max(delivery_id) AS delivery_id FROM deliveries WHERE org_id = %(org)s) newest
+    LEFT JOIN (SELECT d.* FROM unnest(ARRAY['webhook', 'channel', 'integration']) AS k(kind) CROSS JOIN LATERAL (
+                   SELECT delivery_id, attempts, next_attempt_at FROM deliveries
+                   WHERE org_id = %(org)s AND target_kind = k.kind AND status = 'pending'
+                   ORDER BY delivery_id LIMIT %(most)s) d) pending ON true
+    ORDER BY pending.delivery_id
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class PendingDeliveries:
@@ -26,6 +37,12 @@ class PendingDeliveries:
 
     deliveries: int
     oldest_at: datetime | None
+
+
+async def delivery_state(connection: Connection, org_id: str) -> object:
+    """Changes with each new delivery, each attempt and each end of one that was pending at the look before."""
+    cursor = await connection.execute(_STATE, {"org": org_id, "most": _WATCHED_MAX}, prepare=False)
+    return await cursor.fetchall()
 
 
 async def pending_deliveries(connection: Connection, org_id: str) -> Mapping[str, PendingDeliveries]:

@@ -58,6 +58,16 @@ async def finish_run(
     )
 
 
+async def newest_progress(connection: Connection, org_id: str) -> object:
+    """Changes with each step of any run, and when the process of one has ended before it."""
+    cursor = await connection.execute(
+        "SELECT max(told_at) AS told_at, count(*) FILTER (WHERE finished_at IS NULL AND told_at <"  # noqa: S608 - constants of this file
+        f" clock_timestamp() - {_ENDED_AFTER}) AS interrupted FROM policy_replay_runs WHERE org_id = %s",
+        [org_id],
+    )
+    return await cursor.fetchone()
+
+
 async def last_run(connection: Connection, org_id: str, user_id: str) -> ReplayRun | None:
     """None: the person has started none."""
     row = await (await connection.execute(_SELECT, [org_id, user_id])).fetchone()

@@ -94,6 +94,15 @@ async def list_reports(
     return ReportPage([_report(row) for row in await cursor.fetchall()], total, is_minimum)
 
 
+async def newest_states(connection: Connection, org_id: str) -> object:
+    """Changes with each step of the newest reports, and when one is requested or deleted."""
+    cursor = await connection.execute(
+        "SELECT report_id, status, stage, done, total FROM reports WHERE org_id = %s ORDER BY report_id DESC LIMIT 50",
+        [org_id],
+    )
+    return await cursor.fetchall()
+
+
 async def kept(connection: Connection, org_id: str) -> tuple[int, int]:
     """How many are unfinished, and how many bytes the finished ones take."""
     cursor = await connection.execute(

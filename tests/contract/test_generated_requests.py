@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "docs" / "openapi.json"
 EXAMPLES = int(os.environ.get("HEADGATE_CONTRACT_EXAMPLES", "4"))
 # A stream of events ends when its reader goes; tests/integration/admin_api/approvals reads it.
-ENDLESS = {("get", "/v1/approvals/events"), ("get", "/v1/actions/events")}
+ENDLESS = {("get", "/v1/approvals/events"), ("get", "/v1/actions/events"), ("get", "/admin/progress/events")}
 OPERATIONS = [
     (method, path)
     for path, operations in json.loads(DOCUMENT.read_text("utf-8"))["paths"].items()

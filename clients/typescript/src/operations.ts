@@ -861,6 +861,11 @@ export function getPolicyVersionRule(id: string, version: string, options: { dec
   return new Call("GET", `/admin/policies/${segment(id)}/versions/${segment(version)}/rule`, { query: { decision: options.decision, reason: options.reason } });
 }
 
+/** Streams which background work has moved, as server-sent events, at most once a second. `GET /admin/progress/events` */
+export function streamProgressEvents(): Call<Uint8Array> {
+  return new Call("GET", `/admin/progress/events`, { reads: "bytes" });
+}
+
 /** Erases the stored data of actions permanently. `POST /admin/retention/erasures` */
 export function createRetentionErasure(body: ErasureRequest): Call<ErasureAnswer> {
   return new Call("POST", `/admin/retention/erasures`, { body });

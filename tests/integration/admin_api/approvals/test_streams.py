@@ -169,7 +169,7 @@ async def test_who_is_shut_out_while_catching_up_sees_no_more(gate, monkeypatch)
     """A long past is read in stretches, and each of them is asked for again."""
     monkeypatch.setattr(live_stream, "_ASK_AGAIN_SECONDS", 0.0)
 
-    async def without_end(_org_id: str, _channel: object, seq: int) -> tuple[int, Batch, bool]:
+    async def without_end(_org_id: str, _channel: object, seq: int, _reached: int) -> tuple[int, Batch, bool]:
         return seq, batch_of([Frame(1 << 50, None, b"event: old\n\n")]), True
 
     monkeypatch.setattr(gate.api.dependencies.feeds, "catch_up", without_end)

@@ -69,7 +69,7 @@ async def _verified(person, form: dict[str, str]) -> str:
     """The page as soon as the verification that this form starts has ended."""
     started = await person.post("/audit/checkpoints", data=form)
     assert (started.status_code, started.headers["location"]) == (303, "/audit/checkpoints")
-    while 'data-poll="/audit/checkpoints"' in (shown := (await person.get("/audit/checkpoints")).text):
+    while "<progress" in (shown := (await person.get("/audit/checkpoints")).text):
         await asyncio.sleep(0.05)
     return str(shown)
 

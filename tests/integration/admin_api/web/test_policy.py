@@ -71,7 +71,7 @@ async def test_the_effect_on_recorded_calls(gate) -> None:
     refuse = 'package a\n\ndeny contains "no" if input.tool == "write"\n'
     person = gate.person()
     answer = await person.post("/policies/new", data=_form(act="replay", span="1", rego_policy=refuse, priority="1"))
-    while "data-poll" in answer.text:  # it goes on behind the page where it takes longer than a moment
+    while "<progress" in answer.text:  # it goes on behind the page where it takes longer than a moment
         await asyncio.sleep(0.05)
         answer = await person.get("/policies/effect")
     shown = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", answer.text))

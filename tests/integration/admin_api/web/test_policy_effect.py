@@ -26,9 +26,9 @@ def _text(page: str) -> str:
 
 
 async def _ended(person, page: str) -> str:
-    """Follows what the page polls, as its script does."""
+    """Reads the page that the part names, as its script does after each event."""
     for _ in range(60):
-        address = re.search(r'data-poll="([^"]+)"', page)
+        address = re.search(r'data-page="([^"]+)"', page)
         if address is None:
             return page
         await asyncio.sleep(0.2)
@@ -85,7 +85,7 @@ async def test_what_cannot_be_finished_says_why(gate, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(ReplayPolicy, "run", fail)
     answer = await gate.person().post("/policies/new", data=_FORM)
-    assert "the child has died" in _text(answer.text) and "data-poll" not in answer.text
+    assert "the child has died" in _text(answer.text) and "data-page" not in answer.text
 
 
 async def test_a_process_that_ended_is_not_waited_for(gate, slow: None, superuser, monkeypatch) -> None:
@@ -94,7 +94,7 @@ async def test_a_process_that_ended_is_not_waited_for(gate, slow: None, superuse
     begun = (await person.post("/policies/new", data=_FORM)).text
     superuser.execute("UPDATE policy_replay_runs SET told_at = now() - interval '1 minute'")
     shown = (await person.get(_EFFECT)).text
-    assert "The process ended before the replay did" in _text(shown) and "data-poll" not in shown
+    assert "The process ended before the replay did" in _text(shown) and "data-page" not in shown
     await _ended(person, begun)
 
 

@@ -1,0 +1,1 @@
+"""Progress of background work, as server-sent events."""
