@@ -174,6 +174,8 @@ async def _build(
     if valkey is not None:
         stack.push_async_callback(valkey.aclose)
 
+    recorder = GateRecorder(settings.database_dsn, codes, observe=observe_batch)
+    attest_entries = AttestEntries(database, recorder.lanes, codes, recorder.written)
     await quarantine_suspects(database, settings.data.evaluating)
     wake_ups = WakeUps(database)
     usage, usage_loops = _open_usage(settings, database, valkey)
@@ -197,7 +199,6 @@ async def _build(
     sessions, session_loops = _open_sessions(settings, valkey)
     memory = ValueMemory(key) if shared is None else ValueMemory(key, share=shared.tell)
 
-    recorder = GateRecorder(settings.database_dsn, codes, observe=observe_batch)
     refusals = RefusalCounts(database, clock)
     uses = ConnectionUses(database, clock)
     keys = KeyRing(database, clock=clock)
@@ -214,7 +215,6 @@ async def _build(
         watch=unwatched if traces is None else traces.held,
     )
 
-    attest_entries = AttestEntries(database, recorder.lanes, codes, recorder.written)
     stack.push_async_callback(attest_entries.close)
     stack.push_async_callback(point.instance.end)
     stack.push_async_callback(refusals.close)

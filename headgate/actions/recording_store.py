@@ -14,7 +14,7 @@ from psycopg import pq
 from headgate.actions.entry_lane import EntryLane
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.audit.model import EventType
-from headgate.audit.written_events import WrittenEvent, note_events
+from headgate.audit.written_events import WrittenEvent, WrittenEvents, note_events
 from headgate.db.arrays import Utf8, columns_of, encode_rows
 from headgate.db.database import Connection
 from headgate.db.prepared_call import PreparedCall, batch_call
@@ -122,7 +122,7 @@ def record_actions_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall
 
 
 def record_outcomes_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
-    """Takes batches of ``OutcomeBatches``; it has no answer. Repeating an outcome is harmless."""
+    """Takes batches of ``OutcomeBatches``. Repeating an outcome is harmless."""
     return batch_call(dsn, "record_outcomes", OUTCOME_COLUMNS, deadline_seconds=deadline_seconds)
 
 
@@ -152,17 +152,18 @@ class ActionBatches:
 
 
 class OutcomeBatches:
-    """Batches for ``record_outcomes``, as one lane of the journal."""
+    """Batches for ``record_outcomes``, as one lane of the journal. A use that is given back ends its execution at once:
+    it is not in the lane, and its event is among what is ``written``."""
 
-    def __init__(self, lane: EntryLane) -> None:
+    def __init__(self, lane: EntryLane, written: WrittenEvents) -> None:
         self._lane = lane
-        self._kept: list[bool] = []
+        self._written = written
+        self._sent: Sequence[OutcomeRow] = ()
 
     def encode(self, rows: Sequence[OutcomeRow]) -> list[bytes]:
         """The function's parameters. Raises ValueError for a row that could not be applied, UnavailableError."""
         entries = self._lane.sign([(one.org_id, outcome_entry(one)) for one in rows])
-        # A use that is given back ends its execution at once, and is not in the journal.
-        self._kept = [one.give_back is None for one in rows]
+        self._sent = rows
         return encode_rows(
             OUTCOME_COLUMNS,
             [
@@ -172,9 +173,14 @@ class OutcomeBatches:
             ],
         )  # fmt: skip
 
-    def decode(self, _: pq.abc.PGresult, rows: int) -> list[None]:
-        """All are durable."""
-        self._lane.committed(self._kept)
+    def decode(self, result: pq.abc.PGresult, rows: int) -> list[None]:
+        """All are durable. The answer names the rows that were given back, from 1; the others had ended before."""
+        self._lane.committed([one.give_back is None for one in self._sent])
+        for position in (result.get_value(0, 0) or b"").split(b",") if result.get_value(0, 0) else ():
+            one = self._sent[int(position) - 1]
+            failed = EventType.EXECUTION_FAILED.value
+            event = WrittenEvent(failed, one.action_id, one.agent_id, one.completed_at, one.payload)
+            self._written.add(one.org_id, [event])
         return [None] * rows
 
 
@@ -187,3 +193,9 @@ async def append_attestations(connection: Connection, signed: Sequence[tuple[str
 def decode_outcomes(result: pq.abc.PGresult) -> list[RecordingOutcome]:
     """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
     return [_OUTCOMES[outcome] for outcome in (result.get_value(0, 0) or b"").split(b",")]
+
+
+def decode_remarks(result: pq.abc.PGresult) -> list[tuple[RecordingOutcome, str]]:
+    """As ``decode_outcomes``, each with what stands behind it; empty: nothing."""
+    answers = [one.partition(b" ") for one in (result.get_value(0, 0) or b"").split(b",")]
+    return [(_OUTCOMES[outcome], remark.decode()) for outcome, _, remark in answers]

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attention import Attention
-from headgate.audit.model import EventType
+from headgate.audit.model import SYSTEM, EventType, payload_text
 from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.arrays import columns_of
 from headgate.db.database import Connection
@@ -107,16 +107,21 @@ def use_approvals_call(dsn: Secret, *, deadline_seconds: float) -> PreparedCall:
     return batch_call(dsn, "use_approvals", USE_COLUMNS, deadline_seconds=deadline_seconds)
 
 
-def events_of_hold(row: HoldRow) -> list[WrittenEvent]:
-    """What ``hold_action`` appends if it holds. Whether an earlier approval ended with it, only the server knows."""
-    told = (
-        (EventType.ACTION_SUBMITTED, row.submitted),
-        (EventType.DECISION_MADE, row.decided),
-        (EventType.APPROVAL_REQUESTED, row.requested),
-    )
+def events_of_hold(row: HoldRow, ended_action_id: str) -> list[WrittenEvent]:
+    """What ``hold_action`` appends if it holds. ``ended_action_id``: whose approval ended with it; empty: none."""
+    told = [
+        (EventType.ACTION_SUBMITTED, row.action_id, row.submitted),
+        (EventType.DECISION_MADE, row.action_id, row.decided),
+        (EventType.APPROVAL_REQUESTED, row.action_id, row.requested),
+    ]
+    if ended_action_id and row.superseded is not None:
+        told.append((EventType.APPROVAL_SUPERSEDED, ended_action_id, row.superseded))
+    elif ended_action_id:
+        expired = payload_text(SYSTEM, {"approval_id": row.previous_approval_id})
+        told.append((EventType.APPROVAL_EXPIRED, ended_action_id, expired))
     return [
-        WrittenEvent(event_type.value, row.action_id, row.agent_id, row.created_at, payload)
-        for event_type, payload in told
+        WrittenEvent(event_type.value, action_id, row.agent_id, row.created_at, payload)
+        for event_type, action_id, payload in told
     ]
 
 
@@ -147,11 +152,12 @@ async def hold_action(
     Raises RateLimitedError if the agent would have more than ``most_open`` open approvals (None: unlimited).
     """
     terms = hold_terms(most_open, attention, held_until)
-    answer = RecordingOutcome.of(await _answer(connection, "hold_action", (*row, *terms)))
+    said, _, ended_action_id = (await _answer(connection, "hold_action", (*row, *terms))).partition(" ")
+    answer = RecordingOutcome.of(said)
     if answer is RecordingOutcome.FULL:
         raise too_many_open(most_open)
     if answer is RecordingOutcome.RECORDED:
-        note_events(connection, row.org_id, events_of_hold(row))
+        note_events(connection, row.org_id, events_of_hold(row, ended_action_id))
     return answer
 
 

@@ -48,9 +48,10 @@ async def record_refusals(
         [list(org_ids), list(agent_ids), [created_at] * len(refusals), list(payloads)],
     )
     row = await cursor.fetchone()
-    if row is None or row["written"] != len(refusals):
-        return  # one agent is unknown: which one, the answer does not tell
+    known = set() if row is None else set(row["written"])
     for org_id, agent_id, payload in refusals:
+        if f"{org_id} {agent_id}" not in known:
+            continue
         refused = WrittenEvent(EventType.REQUEST_REFUSED.value, None, agent_id, created_at, payload)
         note_events(connection, org_id, [refused])
 

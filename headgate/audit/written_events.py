@@ -14,7 +14,6 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from headgate.audit.model import EventType
 from headgate.db.arrays import INSTANTS, NULL, element
 from headgate.db.database import Connection, note_for_commit
 
@@ -29,11 +28,6 @@ _KEPT_SECONDS: Final = 12 * 3600.0
 
 _KEPT_MAX: Final = 100_000
 """About 30 MB of an entry's memory, if the database takes no attestation for hours but goes on committing."""
-
-_WRITTEN_BY_THE_SERVER: Final = frozenset(
-    element(one.value) for one in (EventType.GRANT_USED, EventType.BREAK_GLASS_USED)
-)
-"""Their payloads are made in SQL, from values that the process does not know."""
 
 
 class WrittenEvent(NamedTuple):
@@ -63,8 +57,7 @@ class _Note(NamedTuple):
 
 def digest_of(event_type: bytes, action_id: bytes, agent_id: bytes, created_at: bytes, payload: bytes) -> bytes:
     """SHA-256 of an event's columns, as elements of binary arrays: each begins with its length."""
-    said = b"" if event_type in _WRITTEN_BY_THE_SERVER else payload
-    return hashlib.sha256(b"".join((event_type, action_id, agent_id, created_at, said))).digest()
+    return hashlib.sha256(b"".join((event_type, action_id, agent_id, created_at, payload))).digest()
 
 
 def note_events(connection: Connection, org_id: str, events: Iterable[WrittenEvent]) -> None:

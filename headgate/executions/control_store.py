@@ -94,10 +94,14 @@ async def report_outcome(
     )
     row = await cursor.fetchone()
     outcome = "wrong" if row is None else str(row["outcome"])
-    if outcome == "reported":
-        ended = EventType.EXECUTION_COMPLETED if succeeded else EventType.EXECUTION_FAILED
-        note_events(connection, org_id, [WrittenEvent(ended.value, action_id, agent_id, at, payload)])
-    return outcome
+    if outcome not in ("reported", "ended"):
+        return outcome
+    told = [(EventType.EXECUTION_COMPLETED if succeeded else EventType.EXECUTION_FAILED, payload)]
+    if outcome == "reported":  # the action was not taken before
+        told.append((EventType.EXECUTION_STARTED, started))
+    events = [WrittenEvent(event_type.value, action_id, agent_id, at, said) for event_type, said in told]
+    note_events(connection, org_id, events)
+    return "reported"
 
 
 async def cancel(

@@ -1,7 +1,8 @@
 """Records actions before they are forwarded, and outcomes afterwards, in batches."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from psycopg import pq
@@ -12,7 +13,7 @@ from headgate.actions.recording_store import (
     ActionBatches,
     OutcomeBatches,
     RecordingOutcome,
-    decode_outcomes,
+    decode_remarks,
     record_actions_call,
     record_outcomes_call,
 )
@@ -58,7 +59,7 @@ class Recorder:
         self.written = WrittenEvents()
         """What is written without a lane."""
         actions, large = ActionBatches(self.lanes[0]), ActionBatches(self.lanes[1])
-        outcomes = OutcomeBatches(self.lanes[2])
+        outcomes = OutcomeBatches(self.lanes[2], self.written)
         self._record_call = record_actions_call(dsn, deadline_seconds=_RECORD_DEADLINE_SECONDS)
         self._large_call = record_actions_call(dsn, deadline_seconds=_LARGE_DEADLINE_SECONDS)
         self._outcome_call = record_outcomes_call(dsn, deadline_seconds=_OUTCOME_DEADLINE_SECONDS)
@@ -117,11 +118,12 @@ class Recorder:
 
 
 class EventfulRow(NamedTuple):
-    """The parameters of one row, and the events that its statement appends if the answer is RECORDED."""
+    """The parameters of one row, and the events that its statement appends if the answer is RECORDED, by what stands
+    behind that answer."""
 
     parameters: tuple[object, ...]
     org_id: str
-    events: Sequence[WrittenEvent]
+    events: Callable[[str], Sequence[WrittenEvent]]
 
 
 class EventfulBatches:
@@ -139,11 +141,11 @@ class EventfulBatches:
 
     def decode(self, result: pq.abc.PGresult, _: int) -> list[RecordingOutcome]:
         """What became of each row, in their order. Raises KeyError for an answer that this version does not know."""
-        outcomes = decode_outcomes(result)
-        for row, outcome in zip(self._sent, outcomes, strict=True):
+        answers = decode_remarks(result)
+        for row, (outcome, remark) in zip(self._sent, answers, strict=True):
             if outcome is RecordingOutcome.RECORDED:
-                self._written.add(row.org_id, row.events)
-        return outcomes
+                self._written.add(row.org_id, row.events(remark))
+        return [outcome for outcome, _ in answers]
 
 
 class GateRecorder(Recorder):
@@ -173,8 +175,8 @@ class GateRecorder(Recorder):
 
     def submit_hold(self, row: HoldRow, terms: HoldTerms) -> asyncio.Future[RecordingOutcome]:
         """The action with its approval; as ``submit_action``."""
-        return self._holds.submit(EventfulRow((*row, *terms), row.org_id, events_of_hold(row)))
+        return self._holds.submit(EventfulRow((*row, *terms), row.org_id, partial(events_of_hold, row)))
 
     def submit_use(self, row: UseRow, *, action_id: str) -> asyncio.Future[RecordingOutcome]:
         """The one use of an approval, by its action; as ``submit_action``."""
-        return self._uses.submit(EventfulRow(row, row.org_id, events_of_use(row, action_id)))
+        return self._uses.submit(EventfulRow(row, row.org_id, lambda _: events_of_use(row, action_id)))

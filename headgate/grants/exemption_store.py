@@ -27,13 +27,16 @@ async def use_exemption(connection: Connection, exemption: Exemption, row: Actio
         row.instance_id, row.idempotency_key, row.request_digest, row.submitted, row.decided, row.started,
     )  # fmt: skip
     parameters = ", ".join(["%s"] * len(given))
-    cursor = await connection.execute(f"SELECT use_exemption({parameters}) AS outcome", given)
+    statement = f"SELECT outcome, told, is_exhausted FROM use_exemption({parameters})"  # noqa: S608 - placeholders
+    cursor = await connection.execute(statement, given)
     answer = await cursor.fetchone()
-    outcome = RecordingOutcome.of("" if answer is None else answer["outcome"])
+    if answer is None:
+        raise RuntimeError("use_exemption answers one row")
+    outcome = RecordingOutcome.of(answer["outcome"])
     if outcome is RecordingOutcome.RECORDED:
-        used = EventType.GRANT_USED if exemption.exemption_id.startswith("grt_") else EventType.BREAK_GLASS_USED
-        claim = WrittenEvent(
-            used.value, row.action_id, row.agent_id, row.created_at, ""
-        )  # the server makes its payload
-        note_events(connection, row.org_id, [*events_of_action(row), claim])
+        types = [EventType.GRANT_USED if exemption.exemption_id.startswith("grt_") else EventType.BREAK_GLASS_USED]
+        if answer["is_exhausted"]:
+            types.append(EventType.GRANT_EXHAUSTED)
+        claims = [WrittenEvent(one.value, row.action_id, row.agent_id, row.created_at, answer["told"]) for one in types]
+        note_events(connection, row.org_id, [*events_of_action(row), *claims])
     return outcome

@@ -8,6 +8,8 @@ from typing import Final
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
@@ -52,7 +54,7 @@ async def note_tools(
 ) -> Noted:
     """Keeps those that are new, and marks those that differ from what was seen last."""
     cursor = await connection.execute(
-        "SELECT first_seen, changed, is_full FROM note_mcp_tools(%s, %s, %s, %s, %s, %s::text[], %s::text[],"
+        "SELECT first_seen, changed, is_full, told FROM note_mcp_tools(%s, %s, %s, %s, %s, %s::text[], %s::text[],"
         " %s::bytea[], %s::text[], %s, %s)",
         [
             org_id,
@@ -70,6 +72,10 @@ async def note_tools(
     )
     row = await cursor.fetchone()
     assert row is not None  # noqa: S101 - the function answers one row
+    changed = [
+        WrittenEvent(EventType.MCP_TOOL_CHANGED.value, action_id, agent_id, at, payload) for payload in row["told"]
+    ]
+    note_events(connection, org_id, changed)
     return Noted(row["first_seen"], frozenset(row["changed"]), row["is_full"])
 
 

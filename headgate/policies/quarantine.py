@@ -11,6 +11,8 @@ from typing import Final
 
 import structlog
 
+from headgate.audit.model import EventType
+from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Database
 from headgate.policies.marker import PAGE_BYTES, Suspect, read_mark
 
@@ -66,10 +68,15 @@ def _is_blamed(folder: Path, suspect: Suspect) -> bool:
 
 async def _quarantine(database: Database, suspect: Suspect) -> None:
     async with database.across_organizations() as connection:
-        await connection.execute(
-            "SELECT quarantine_policy(%s, %s, %s, %s)",
+        cursor = await connection.execute(
+            "SELECT at, told FROM quarantine_policy(%s, %s, %s, %s)",
             [suspect.org_id, suspect.policy_id, suspect.version, suspect.reason],
         )
+        written = [
+            WrittenEvent(EventType.POLICY_QUARANTINED.value, None, None, row["at"], row["told"])
+            for row in await cursor.fetchall()
+        ]
+        note_events(connection, suspect.org_id, written)
     _log.error(
         "policy_quarantined",
         policy_id=suspect.policy_id,

@@ -66,9 +66,10 @@ async def record_shadow(connection: Connection, counts: Sequence[ShadowCount], e
         ],
     )
     row = await cursor.fetchone()
-    if row is None or row["written"] != len(events):
-        return  # one agent is unknown: which one, the answer does not tell
+    known = set() if row is None else set(row["written"])
     for one in events:
+        if f"{one.org_id} {one.agent_id}" not in known:
+            continue
         shadowed = WrittenEvent(EventType.DECISION_SHADOWED.value, one.action_id, one.agent_id, one.at, one.payload)
         note_events(connection, one.org_id, [shadowed])
 

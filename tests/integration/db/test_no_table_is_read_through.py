@@ -20,6 +20,7 @@ from headgate.actions.recording_store import (
     record_actions_call,
     record_outcomes_call,
 )
+from headgate.audit.written_events import WrittenEvents
 from headgate.db.database import Database
 from headgate.db.prepared_call import PreparedCall
 from headgate.journal.apply import apply_due
@@ -83,7 +84,7 @@ async def test_recording_and_applying_read_by_index(
         organization.org_id, execution_id, action.action_id, organization.agent_id, True, now, None, b"{}", EMPTY, None
     )
     before = scans(server)
-    actions, outcomes = ActionBatches(EntryLane(CODES)), OutcomeBatches(EntryLane(CODES))
+    actions, outcomes = ActionBatches(EntryLane(CODES)), OutcomeBatches(EntryLane(CODES), WrittenEvents())
 
     assert await send(record_actions_call(proxy, deadline_seconds=5), actions.encode([action])) == b"recorded"
     assert await apply_due(worker_database) >= 1

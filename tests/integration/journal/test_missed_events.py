@@ -1,20 +1,26 @@
 """What the owner of the database does to events that transactions write beside their rows is found."""
 
 import asyncio
+import hashlib
+import shutil
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg import sql
 
+from headgate.actions.recorded_entry import OutcomeRow
 from headgate.actions.recording_store import RecordingOutcome, events_of_action, record_action
-from headgate.approvals.gate_store import HoldRow, UseRow, hold_terms, record_retry
+from headgate.approvals.gate_store import HoldRow, UseRow, hold_action, hold_terms, record_retry
+from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Event, EventType, payload_text
 from headgate.audit.store import append, record_refusals
 from headgate.audit.written_events import WrittenEvents
 from headgate.db.database import Database
+from headgate.executions.control_store import report_outcome
 from headgate.gate.attest_entries import AttestEntries
 from headgate.gate.record_batch import GateRecorder
 from headgate.grants.exemption_store import Exemption, use_exemption
@@ -22,11 +28,18 @@ from headgate.journal.apply import require_applied
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import Secret
+from headgate.mcp_tools.model import Definition
+from headgate.mcp_tools.store import note_tools
+from headgate.organizations.change import begin_change
+from headgate.policies.marker import Marker, mark_of
+from headgate.policies.quarantine import quarantine_suspects
+from headgate.policies.service import seed_default_policies
 from headgate.policies.shadow_store import ShadowEvent, record_shadow
 from headgate.reconciliation.reconcile import reconcile
 from tests.entry_codes import CODES
 from tests.integration.conftest import Cluster, Organization
 from tests.integration.journal.test_apply import Superuser, _action, _count
+from tests.integration.policies.test_quarantine import left_in
 
 type Row = tuple[object, ...]
 
@@ -176,29 +189,182 @@ async def test_a_repeat_that_is_deleted_is_missed(
     assert _missed(superuser, org_id) == [("action.retried", row.action_id)]
 
 
-@pytest.mark.parametrize("lost", ["action.submitted", "decision.made", "grant.used", "execution.started"])
-async def test_a_use_of_a_grant_that_is_deleted_is_missed(
+_DELETE = "DELETE FROM journal WHERE org_id = %s AND event_type = '{}'"
+_OF_A_USE = ("action.submitted", "decision.made", "grant.used", "grant.exhausted", "execution.started")
+
+
+@pytest.mark.parametrize(
+    ("change", "lost"),
+    [
+        *((_DELETE.format(one), [one]) for one in _OF_A_USE),
+        # The server makes the payload; the process attests what it was told.
+        (
+            "UPDATE journal SET payload = replace(payload, '\"uses\":1', '\"uses\":2') WHERE org_id = %s",
+            ["grant.exhausted", "grant.used"],
+        ),
+        ("SELECT %s", []),
+    ],
+)
+async def test_a_use_of_a_grant_that_is_deleted_or_changed_is_missed(
     proxy_attests: AttestEntries,
     proxy_database: Database,
     api_database: Database,
     superuser: Superuser,
     organization: Organization,
-    lost: str,
+    change: str,
+    lost: list[str],
 ) -> None:
     org_id, row = organization.org_id, _action(organization, new_id(IdPrefix.EXECUTION))
     grant_id = "grt_" + new_id(IdPrefix.ACTION).partition("_")[2]
     superuser.execute(
         "INSERT INTO grants (org_id, grant_id, agent_id, tool, operation, scope, policy_ids, granters, max_uses,"
-        " reason, created_at, expires_at) VALUES (%s, %s, %s, 'mail', 'send', '{}', '{}', '[]', 5, 'r', now(),"
+        " reason, created_at, expires_at) VALUES (%s, %s, %s, 'mail', 'send', '{}', '{}', '[]', 1, 'r', now(),"
         " now() + interval '1 hour')",
         [org_id, grant_id, row.agent_id],
     )
     async with proxy_database.transaction(org_id) as connection:
         exemption = Exemption(grant_id, Decimal(0))
         assert await use_exemption(connection, exemption, row) is RecordingOutcome.RECORDED
-    superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = %s", [org_id, lost])
+    superuser.execute(change.encode(), [org_id])
     await _attested(proxy_attests, api_database, org_id)
-    assert _missed(superuser, org_id) == [(lost, row.action_id)]
+    assert _missed(superuser, org_id) == [(one, row.action_id) for one in lost]
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+@pytest.mark.parametrize("in_batch", [True, False])
+@pytest.mark.parametrize("ended", ["approval.superseded", "approval.expired"])
+async def test_an_approval_that_ends_with_a_new_hold_and_is_deleted_is_missed(
+    recorder: GateRecorder,
+    proxy_attests: AttestEntries,
+    proxy_database: Database,
+    api_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+    ended: str,
+    in_batch: bool,
+    is_lost: bool,
+) -> None:
+    org_id, first = organization.org_id, _hold_row(organization)
+    await _hold(recorder, first)
+    later = _hold_row(organization, superseding=first.approval_id)
+    if ended == "approval.expired":
+        superuser.execute("UPDATE approvals SET expires_at = now() WHERE org_id = %s", [org_id])
+        later = later._replace(superseded=None)
+    if in_batch:
+        await _hold(recorder, later)
+    else:
+        async with proxy_database.transaction(org_id) as connection:
+            assert await hold_action(connection, later, most_open=None) is RecordingOutcome.RECORDED
+    found = superuser.execute("SELECT FROM journal WHERE org_id = %s AND event_type = %s", [org_id, ended])
+    assert found.rowcount == 1
+    if is_lost:
+        superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = %s", [org_id, ended])
+    await _attested(proxy_attests, api_database, org_id)
+    assert _missed(superuser, org_id) == ([(ended, first.action_id)] if is_lost else [])
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_a_use_that_is_given_back_and_deleted_is_missed(
+    recorder: GateRecorder,
+    proxy_attests: AttestEntries,
+    api_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+    is_lost: bool,
+) -> None:
+    """Its execution ends at once, outside a lane; an outcome that is sent again appends nothing."""
+    org_id, row = organization.org_id, _hold_row(organization)
+    await _hold(recorder, row)
+    superuser.execute("UPDATE approvals SET status = 'approved', decided_at = now() WHERE org_id = %s", [org_id])
+    use = UseRow(
+        org_id, 1, row.approval_id, row.agent_id, row.digest, new_id(IdPrefix.EXECUTION), "ins_1", datetime.now(UTC),
+        _PAYLOAD, _PAYLOAD,
+    )  # fmt: skip
+    assert await recorder.submit_use(use, action_id=row.action_id) is RecordingOutcome.RECORDED
+    failed = OutcomeRow(
+        org_id, use.execution_id, row.action_id, row.agent_id, False, datetime.now(UTC), "nothing was sent", None,
+        _PAYLOAD, row.approval_id,
+    )  # fmt: skip
+    for _ in range(2):
+        await asyncio.gather(recorder.submit_outcome(failed), recorder.submit_outcome(failed))
+    if is_lost:
+        gone = superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = 'execution.failed'", [org_id])
+        assert gone.rowcount == 1
+    await _attested(proxy_attests, api_database, org_id)
+    assert _missed(superuser, org_id) == ([("execution.failed", row.action_id)] if is_lost else [])
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_a_quarantine_that_is_deleted_is_missed(
+    proxy_attests: AttestEntries,
+    proxy_database: Database,
+    api_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+    tmp_path: Path,
+    is_lost: bool,
+) -> None:
+    org_id = organization.org_id
+    async with begin_change(api_database, Change(org_id, SYSTEM, None, datetime.now(UTC))) as change:
+        policy = (await seed_default_policies(change))[0]
+    marker = Marker(tmp_path / "alive")
+    marker.begin(mark_of(org_id, policy.policy_id, policy.version))
+    [alive] = left_in(tmp_path / "alive")
+    for _ in range(2):  # the first death makes it a suspect
+        await asyncio.to_thread(shutil.copy, alive, tmp_path / "evaluating-1")
+        blamed = await quarantine_suspects(proxy_database, tmp_path)
+    marker.close()
+    assert len(blamed) == 1
+    if is_lost:
+        superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = 'policy.quarantined'", [org_id])
+    await _attested(proxy_attests, api_database, org_id)
+    assert _missed(superuser, org_id) == ([("policy.quarantined", None)] if is_lost else [])
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+async def test_a_changed_tool_of_an_mcp_server_that_is_deleted_is_missed(
+    proxy_attests: AttestEntries,
+    proxy_database: Database,
+    api_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+    is_lost: bool,
+) -> None:
+    org_id = organization.org_id
+    for text in ('{"name":"a"}', '{"description":"another","name":"a"}'):
+        async with proxy_database.transaction(org_id) as connection:
+            definition = Definition("a", hashlib.sha256(text.encode()).digest(), text)
+            await note_tools(
+                connection, org_id, "mcp.example.com", [definition],
+                agent_id=organization.agent_id, action_id="act_1", at=datetime.now(UTC),
+            )  # fmt: skip
+    if is_lost:
+        superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = 'mcp_tool.changed'", [org_id])
+    await _attested(proxy_attests, api_database, org_id)
+    assert _missed(superuser, org_id) == ([("mcp_tool.changed", "act_1")] if is_lost else [])
+
+
+@pytest.mark.parametrize("lost", ["execution.started", "execution.completed", None])
+async def test_an_outcome_that_an_agent_reports_of_an_action_is_missed(
+    api_attests: AttestEntries,
+    api_database: Database,
+    superuser: Superuser,
+    organization: Organization,
+    lost: str | None,
+) -> None:
+    """Whether the action had begun before, the server says."""
+    org_id, row = organization.org_id, _action(organization)._replace(status="allowed", source="api")
+    async with api_database.transaction(org_id) as connection:
+        assert await record_action(connection, row) is RecordingOutcome.RECORDED
+    async with api_database.transaction(org_id) as connection:
+        reported = await report_outcome(
+            connection, org_id, row.action_id, row.agent_id, new_id(IdPrefix.EXECUTION), datetime.now(UTC),
+            succeeded=True, error=None, result=None, started=_PAYLOAD, payload=_PAYLOAD,
+        )  # fmt: skip
+    assert reported == "reported"
+    superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = %s", [org_id, lost])
+    await _attested(api_attests, api_database, org_id)
+    assert _missed(superuser, org_id) == ([] if lost is None else [(lost, row.action_id)])
 
 
 def _setting(n: int = 0) -> Event:
@@ -373,26 +539,26 @@ async def test_what_a_process_wrote_across_organizations_is_missed(
         await record_refusals(connection, [(org_id, agent_id, _PAYLOAD)], now)
         await record_shadow(connection, [], [ShadowEvent(org_id, "act_1", agent_id, now, _PAYLOAD)])
     async with proxy_database.across_organizations() as connection:
-        await record_refusals(connection, [(org_id, "agt_unknown", _PAYLOAD)], now)
-        await record_shadow(connection, [], [ShadowEvent(org_id, "act_1", "agt_unknown", now, _PAYLOAD)])
+        await record_refusals(connection, [(org_id, one, _PAYLOAD) for one in ("agt_unknown", agent_id)], now)
+        shadowed = [ShadowEvent(org_id, "act_1", one, now, _PAYLOAD) for one in ("agt_unknown", agent_id)]
+        await record_shadow(connection, [], shadowed)
     superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = %s", [org_id, lost])
     await _attested(proxy_attests, api_database, org_id)
-    assert _missed(superuser, org_id) == [(lost, "act_1" if lost == "decision.shadowed" else None)]
+    assert _missed(superuser, org_id) == [(lost, "act_1" if lost == "decision.shadowed" else None)] * 2
 
 
 async def test_what_nobody_attests_is_not_missed(
-    recorder: GateRecorder,
+    worker_database: Database,
     proxy_attests: AttestEntries,
     api_database: Database,
     superuser: Superuser,
     organization: Organization,
 ) -> None:
-    """SECURITY.md says so: what only the server knows, and what the owner writes as a process would."""
-    org_id, first = organization.org_id, _hold_row(organization)
-    await _hold(recorder, first)
-    await _hold(recorder, _hold_row(organization, superseding=first.approval_id))
-    gone = superuser.execute("DELETE FROM journal WHERE org_id = %s AND event_type = 'approval.superseded'", [org_id])
-    assert gone.rowcount == 1
+    """SECURITY.md says so: events of a process that attests nothing any more, and those that the owner writes."""
+    org_id = organization.org_id
+    async with worker_database.transaction(org_id) as connection:
+        await append(connection, org_id, [_setting()])
+    assert superuser.execute("DELETE FROM journal WHERE org_id = %s", [org_id]).rowcount == 1
     superuser.execute(
         "INSERT INTO journal (org_id, event_type, created_at, payload) VALUES (%s, 'setting.changed', now(), %s)",
         [org_id, _PAYLOAD],

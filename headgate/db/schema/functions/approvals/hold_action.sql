@@ -1,6 +1,6 @@
 -- Records a require_approval decision: the action, its approval with the assignees, and their events. Everything is checked before
 -- anything is written. Returns:
---   held
+--   held                       followed by the action whose approval ended with it, if there is one
 --   stale, unknown, duplicate  as record_actions
 --   changed                    a newer approval of this digest exists: read it
 --   full                       the agent has p_most open approvals: it must not flood its reviewers
@@ -93,6 +93,6 @@ BEGIN
     VALUES (p_org, 'action.submitted', p_action, p_agent, p_created, p_submitted),
            (p_org, 'decision.made', p_action, p_agent, p_created, p_decided),
            (p_org, 'approval.requested', p_action, p_agent, p_created, p_requested);
-    RETURN 'held';
+    RETURN CASE WHEN newest.status = 'pending' THEN 'held ' || newest.action_id ELSE 'held' END;
 END $$;
 CALL callable_by('hold_action', ARRAY['proxy', 'api']);

@@ -1,5 +1,5 @@
 -- Records how an action ended that its agent executed. p_execution: a new execution, or the running one of an action that the agent
--- has taken. Returns: reported | ours (Headgate executes it) | wrong (its status does not allow it, or its approval is used or
+-- has taken. Returns: reported | ended (it was taken) | ours (Headgate executes it) | wrong (its status does not allow it, or its approval is used or
 -- over).
 CREATE OR REPLACE FUNCTION report_outcome(
     p_org text, p_action text, p_agent text, p_execution text, p_at timestamptz, p_succeeded boolean, p_error text,
@@ -54,6 +54,6 @@ BEGIN
     SELECT p_org, 'execution.started', p_action, p_agent, p_at, p_started WHERE NOT taken;
     INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
     VALUES (p_org, CASE WHEN p_succeeded THEN 'execution.completed' ELSE 'execution.failed' END, p_action, p_agent, p_at, p_payload);
-    RETURN 'reported';
+    RETURN CASE WHEN taken THEN 'ended' ELSE 'reported' END;
 END $$;
 CALL callable_by('report_outcome', ARRAY['api']);

@@ -1,5 +1,5 @@
 -- Records an action that a grant or break-glass lets through: claims the use, records the action and, if Headgate makes the call,
--- starts the execution. All or nothing. Returns:
+-- starts the execution. All or nothing. Returns the payload of the use's event, whether the grant is exhausted with it, and:
 --   used
 --   stale, unknown, duplicate  as record_actions
 --   unusable                   revoked, expired, used up, or too little left of its sum
@@ -9,15 +9,14 @@ CREATE OR REPLACE FUNCTION use_exemption(
     p_action text, p_agent text, p_key text, p_source text, p_tool text, p_operation text, p_status text,
     p_digest bytea, p_request text, p_decision text, p_risk text, p_parent text, p_created timestamptz,
     p_execution text, p_instance text, p_idempotency text, p_request_digest bytea,
-    p_submitted text, p_decided text, p_started text
-) RETURNS text
+    p_submitted text, p_decided text, p_started text, OUT outcome text, OUT told text, OUT is_exhausted boolean
+)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     held grants;
     pass break_glass;
     newest approvals;
     verb text;
-    told text;
 BEGIN
     -- Locked first: a revocation, another proxy's use and this one are serialized.
     IF p_exemption LIKE 'grt\_%' THEN
@@ -27,7 +26,8 @@ BEGIN
         IF held.grant_id IS NULL OR held.revoked_at IS NOT NULL OR clock_timestamp() >= held.expires_at
            OR held.uses >= held.max_uses OR p_amount < 0 OR (held.max_sum IS NOT NULL AND p_amount IS NULL)
            OR held.used_sum + coalesce(p_amount, 0) > held.max_sum THEN
-            RETURN 'unusable';
+            outcome := 'unusable';
+            RETURN;
         END IF;
         -- Each explicit action has its own approval. An open or unused one of another action does not count; a denial does.
         SELECT * INTO newest FROM approvals a
@@ -37,27 +37,32 @@ BEGIN
         IF (newest.status IN ('pending', 'denied') AND clock_timestamp() < newest.expires_at)
            OR (p_source = 'proxy' AND newest.status = 'approved' AND newest.used_at IS NULL
                AND clock_timestamp() < approval_use_ends(newest.expires_at, newest.decided_at)) THEN
-            RETURN 'asked';
+            outcome := 'asked';
+            RETURN;
         END IF;
     ELSE
         SELECT * INTO pass FROM break_glass b
         WHERE b.org_id = p_org AND b.pass_id = p_exemption AND b.agent_id = p_agent AND b.digest = p_digest FOR UPDATE;
         IF pass.pass_id IS NULL OR pass.used_at IS NOT NULL OR pass.reviewed_at IS NOT NULL
            OR clock_timestamp() >= pass.expires_at THEN
-            RETURN 'unusable';
+            outcome := 'unusable';
+            RETURN;
         END IF;
     END IF;
     IF NOT EXISTS (SELECT FROM agents a WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.status = 'active') THEN
-        RETURN 'unknown';
+        outcome := 'unknown';
+        RETURN;
     END IF;
     IF NOT EXISTS (SELECT FROM org_state s WHERE s.org_id = p_org AND s.generation = p_generation) THEN
-        RETURN 'stale';
+        outcome := 'stale';
+        RETURN;
     END IF;
     IF p_idempotency IS NOT NULL THEN
         INSERT INTO idempotency_keys (org_id, agent_id, idempotency_key, request_digest, action_id)
         VALUES (p_org, p_agent, p_idempotency, p_request_digest, p_action) ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN
-            RETURN 'duplicate';
+            outcome := 'duplicate';
+            RETURN;
         END IF;
     END IF;
 
@@ -92,10 +97,11 @@ BEGIN
     FROM (VALUES (1, 'action.submitted', p_submitted), (2, 'decision.made', p_decided), (3, verb, told),
                  (4, 'execution.started', p_started)) AS e(step, event_type, payload)
     WHERE e.payload IS NOT NULL ORDER BY e.step;
-    IF pass.pass_id IS NULL AND (held.uses >= held.max_uses OR held.used_sum >= held.max_sum) THEN
+    is_exhausted := pass.pass_id IS NULL AND coalesce(held.uses >= held.max_uses OR held.used_sum >= held.max_sum, false);
+    IF is_exhausted THEN
         INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
         VALUES (p_org, 'grant.exhausted', p_action, p_agent, p_created, told);
     END IF;
-    RETURN 'used';
+    outcome := 'used';
 END $$;
 CALL callable_by('use_exemption', ARRAY['proxy', 'api']);

@@ -1,11 +1,11 @@
 -- Notes the tools that a server offers an agent. A tool that is new is kept as it is. One whose definition differs from the last
 -- one becomes changed, with an event, and the generation rises: no decision is made as if it had not changed. Returns how many
--- were new, which are changed, and whether there is no room for those that are new (nothing is noted then). The payload is
--- canonical JSON (RFC 8785): to_json writes a string in the same way.
+-- were new, which are changed, whether there is no room for those that are new (nothing is noted then), and the payloads of the
+-- events. A payload is canonical JSON (RFC 8785): to_json writes a string in the same way.
 CREATE OR REPLACE FUNCTION note_mcp_tools(
     p_org text, p_agent text, p_action text, p_server text, p_at timestamptz,
     p_id text[], p_name text[], p_sha256 bytea[], p_definition text[], p_most_of_server integer, p_most integer
-) RETURNS TABLE (first_seen integer, changed text[], is_full boolean)
+) RETURNS TABLE (first_seen integer, changed text[], is_full boolean, told text[])
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     is_own constant boolean := position('/' IN p_server) > 0; -- what the agent says of a server that it runs itself
@@ -14,6 +14,7 @@ DECLARE
 BEGIN
     first_seen := 0;
     is_full := false;
+    told := '{}';
     IF NOT EXISTS (SELECT FROM agents a WHERE a.org_id = p_org AND a.agent_id = p_agent) THEN
         RAISE EXCEPTION 'no such agent';
     END IF;
@@ -53,13 +54,14 @@ BEGIN
     UPDATE org_state SET generation = generation + 1 WHERE org_id = p_org AND NOT raised AND EXISTS (
         SELECT FROM mcp_tools t JOIN unnest(p_name, p_sha256) AS o(name, sha256) ON t.name = o.name
         WHERE t.org_id = p_org AND t.server = p_server AND t.seen_sha256 <> o.sha256 AND t.changed_at IS NULL);
+    told := ARRAY (
+        SELECT '{"actor":{"id":"headgate","type":"system"},"data":{"accepted_sha256":"sha256:' || encode(t.accepted_sha256, 'hex')
+               || '","name":' || to_json(t.name) || ',"seen_sha256":"sha256:' || encode(o.sha256, 'hex')
+               || '","server":' || to_json(t.server) || ',"tool_id":"' || t.tool_id || '"}}'
+        FROM mcp_tools t JOIN unnest(p_name, p_sha256) AS o(name, sha256) ON t.name = o.name
+        WHERE t.org_id = p_org AND t.server = p_server AND t.seen_sha256 <> o.sha256 AND t.changed_at IS NULL ORDER BY t.name);
     INSERT INTO journal (org_id, event_type, action_id, agent_id, created_at, payload)
-    SELECT p_org, 'mcp_tool.changed', p_action, p_agent, p_at,
-           '{"actor":{"id":"headgate","type":"system"},"data":{"accepted_sha256":"sha256:' || encode(t.accepted_sha256, 'hex')
-           || '","name":' || to_json(t.name) || ',"seen_sha256":"sha256:' || encode(o.sha256, 'hex')
-           || '","server":' || to_json(t.server) || ',"tool_id":"' || t.tool_id || '"}}'
-    FROM mcp_tools t JOIN unnest(p_name, p_sha256) AS o(name, sha256) ON t.name = o.name
-    WHERE t.org_id = p_org AND t.server = p_server AND t.seen_sha256 <> o.sha256 AND t.changed_at IS NULL ORDER BY t.name;
+    SELECT p_org, 'mcp_tool.changed', p_action, p_agent, p_at, n.payload FROM unnest(told) AS n(payload);
     -- Until a person accepts it, a tool stays changed, whatever is seen next: it says so once.
     UPDATE mcp_tools t SET seen_sha256 = o.sha256, seen_definition = o.definition, seen_at = p_at,
                            changed_at = coalesce(t.changed_at, p_at)

@@ -1,10 +1,10 @@
--- Adds what shadow policies decided on recorded calls, as counted by a process. Events of an unknown agent are left out. Returns how
--- many are written. The action may still be in the journal.
+-- Adds what shadow policies decided on recorded calls, as counted by a process. Events of an unknown agent are left out. Returns whose
+-- were written, each as organization and agent. The action may still be in the journal.
 CREATE OR REPLACE FUNCTION record_shadow(
     p_org text[], p_policy text[], p_version integer[], p_said text[], p_decided text[], p_would text[],
     p_calls bigint[], p_at timestamptz[],
     p_event_org text[], p_event_action text[], p_event_agent text[], p_event_at timestamptz[], p_event_payload text[]
-) RETURNS bigint
+) RETURNS text[]
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
     INSERT INTO shadow_counts AS c (org_id, policy_id, version, said, decided, would, calls, first_at, last_at)
     SELECT s.org_id, s.policy_id, s.version, s.said, s.decided, s.would, s.calls, s.at, s.at
@@ -20,8 +20,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp AS $$
         FROM unnest(p_event_org, p_event_action, p_event_agent, p_event_at, p_event_payload)
              AS e(org_id, action_id, agent_id, at, payload)
         WHERE EXISTS (SELECT FROM agents a WHERE a.org_id = e.org_id AND a.agent_id = e.agent_id)
-        RETURNING 1
+        RETURNING org_id, agent_id
     )
-    SELECT count(*) FROM written
+    SELECT coalesce(array_agg(DISTINCT w.org_id || ' ' || w.agent_id), '{}') FROM written w
 $$;
 CALL callable_by('record_shadow', ARRAY['proxy', 'api']);
