@@ -22,7 +22,7 @@ from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
 from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
-from headgate.gate.judged_answer import BEGINNING_BYTES, Answer, AnsweredCall
+from headgate.gate.judged_answer import Answer, AnsweredCall, beginning_bytes
 from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import withheld_error
@@ -49,7 +49,7 @@ class AnswerLimits:
     @property
     def beginning(self) -> int:
         """Bytes of an answer that is inspected in part."""
-        return min(self.body, BEGINNING_BYTES)
+        return beginning_bytes(self.body)
 
 
 class Inspection:

@@ -116,7 +116,7 @@ class AnswerJudge:
             in_part = definitions is None and self.lets_unscannable_pass
             read = partial(judged_answer, self.call, answer, max_bytes=max_bytes, in_part=in_part)
         else:
-            read = partial(judged_beginning, self.call, answer)
+            read = partial(judged_beginning, self.call, answer, max_bytes=max_bytes)
         content = await asyncio.to_thread(read) if answer.is_large else read()
         if definitions is not None:
             content = with_definitions(content, definitions)

@@ -80,23 +80,28 @@ def judged_answer(call: AnsweredCall, answer: Answer, *, max_bytes: int, in_part
         most = content_coding.decoded_bytes_max(len(answer.body), max_bytes)
         decoded = content_coding.decode(answer.body, answer.head.coding, max_bytes=most)
     except PayloadTooLargeError as error:
-        return judged_beginning(call, answer) if in_part else JudgedContent(value, error.message)
+        return judged_beginning(call, answer, max_bytes=max_bytes) if in_part else JudgedContent(value, error.message)
     except AmbiguousRequestError as error:
         return JudgedContent(value, error.message)
     content = _with_body(value, decoded, answer.head.charset)
     return replace(content, unscannable=PART) if in_part and is_part(answer.head) else content
 
 
-def judged_beginning(call: AnsweredCall, answer: Answer) -> JudgedContent:
-    """At most the first ``BEGINNING_BYTES`` of it. What is not looked at is unscannable."""
-    value, body = _value(call, answer.head, answer.trailers), answer.body
+def beginning_bytes(max_bytes: int) -> int:
+    """Of an answer that is inspected in part, on the wire and decoded. ``max_bytes``: of one that is read whole."""
+    return min(max_bytes, BEGINNING_BYTES)
+
+
+def judged_beginning(call: AnsweredCall, answer: Answer, *, max_bytes: int) -> JudgedContent:
+    """At most ``beginning_bytes`` of it. What is not looked at is unscannable."""
+    value, body, most = _value(call, answer.head, answer.trailers), answer.body, beginning_bytes(max_bytes)
     if answer.head.bodyless:
         return JudgedContent(value, _NO_BODY)
     try:
-        decoded, _ = content_coding.decode_beginning(body, answer.head.coding, max_bytes=BEGINNING_BYTES)
+        decoded = content_coding.decode_beginning(body, answer.head.coding, max_bytes=most)
     except AmbiguousRequestError as error:
         return JudgedContent(value, error.message)
-    if len(body) > BEGINNING_BYTES and 2 * len(decoded) < BEGINNING_BYTES:
+    if len(body) > most and 2 * len(decoded) < most:
         return JudgedContent(value, "its content coding hides what it begins with")  # a long name, empty blocks
     content = _with_body(value, _without_cut_character(decoded, answer.head.charset), answer.head.charset)
     return replace(content, unscannable=f"only its first {len(decoded)} bytes were inspected")

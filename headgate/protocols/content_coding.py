@@ -51,13 +51,12 @@ def decode(body: bytes, coding: str, *, max_bytes: int) -> bytes:
     return decoded
 
 
-def decode_beginning(body: bytes, coding: str, *, max_bytes: int) -> tuple[bytes, bool]:
-    """(at most the first ``max_bytes`` of what ``body`` decodes to, whether that is all of it); ``body`` may be cut.
+def decode_beginning(body: bytes, coding: str, *, max_bytes: int) -> bytes:
+    """At most the first ``max_bytes`` of what ``body`` decodes to; ``body`` may be cut.
 
     Raises AmbiguousRequestError where it is damaged, or has bytes after its end.
     """
-    decoded, ended = _decoded(body, coding, max_bytes)
-    return decoded[:max_bytes], ended and len(decoded) <= max_bytes
+    return _decoded(body, coding, max_bytes)[0][:max_bytes]
 
 
 def _decoded(body: bytes, coding: str, max_bytes: int) -> tuple[bytes, bool]:

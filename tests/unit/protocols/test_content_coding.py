@@ -73,18 +73,16 @@ def test_arbitrary_bytes_raise_nothing_else(body: bytes, coding: str) -> None:
 def test_the_beginning_of_a_cut_body_is_decoded(coding: str) -> None:
     text = bytes(range(256)) * 400
     encoded = _ENCODERS[coding](text)
-    whole, is_all = decode_beginning(encoded, coding, max_bytes=len(text))
-    assert (whole, is_all) == (text, True)
-    begun, is_all = decode_beginning(encoded, coding, max_bytes=1000)
-    assert (begun, is_all) == (text[:1000], False)
-    cut, is_all = decode_beginning(encoded[: len(encoded) // 2], coding, max_bytes=len(text))
+    assert decode_beginning(encoded, coding, max_bytes=len(text)) == text
+    assert decode_beginning(encoded, coding, max_bytes=1000) == text[:1000]
+    cut = decode_beginning(encoded[: len(encoded) // 2], coding, max_bytes=len(text))
     assert text.startswith(cut)
-    assert not is_all
+    assert len(cut) < len(text)
     for damaged in (b"plain text, and no more than that", encoded + encoded, encoded + b"x"):
         with pytest.raises(AmbiguousRequestError):
             decode_beginning(damaged, coding, max_bytes=2 * len(text))
 
 
 def test_what_is_in_no_coding_is_its_own_beginning() -> None:
-    assert decode_beginning(b"plain text", "", max_bytes=5) == (b"plain", False)
-    assert decode_beginning(b"plain text", "", max_bytes=10) == (b"plain text", True)
+    assert decode_beginning(b"plain text", "", max_bytes=5) == b"plain"
+    assert decode_beginning(b"plain text", "", max_bytes=10) == b"plain text"

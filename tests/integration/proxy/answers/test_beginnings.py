@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import os
 
 import pytest
 
@@ -132,6 +133,35 @@ async def test_what_hides_its_text_is_withheld_all_the_same(inspect, answer, scr
     running = await inspect(LENIENT)
     received, _, _ = await ask(running, answer, script)
     assert why in error_of(received)["message"]
+
+
+@pytest.mark.parametrize("limit", [1 << 10, 16 << 10, BEGINNING_BYTES, 1 << 20])
+@pytest.mark.parametrize("is_chunked", [True, False])
+async def test_a_coding_that_hides_the_beginning_is_withheld_at_any_limit(
+    inspect, answer, limit: int, is_chunked: bool
+) -> None:
+    """The beginning that is collected may be shorter than 128 KiB, and so may what is hidden."""
+    running = await inspect(LENIENT, limits=AnswerLimits(body=limit))
+    name = b"n" * (min(limit, BEGINNING_BYTES) + BEGINNING_BYTES)  # a read from the server takes 64 KiB
+    coded = b"\x1f\x8b\x08\x08" + bytes(6) + name + b"\0" + gzip.compress(MAIL.encode() + LARGE)[10:]
+    script = [plain(coded, "content-encoding: gzip")]
+    if is_chunked:
+        head = CHUNKED + b"text/plain\r\ncontent-encoding: gzip\r\n\r\n"
+        script = [head, *(chunk(coded[at : at + 5000]) for at in range(0, len(coded), 5000)), b"0\r\n\r\n"]
+    received, raw, _ = await ask(running, answer, *script, wait_seconds=30)
+    assert "hides what it begins with" in error_of(received)["message"]
+    assert name not in raw
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+async def test_no_more_is_inspected_than_the_limit_says(inspect, answer, coding: str) -> None:
+    running = await inspect(LENIENT, limits=AnswerLimits(body=16 << 10))
+    body = gzip.compress(os.urandom(40_000).hex().encode()) if coding else LARGE
+    received, _, completion = await ask(
+        running, answer, plain(body, *[f"content-encoding: {coding}"] * bool(coding)), wait_seconds=30
+    )
+    assert received.status == 200
+    assert "only its first 16384 bytes were inspected" in completion.inspection["nlp"][0]["reasoning"]
 
 
 async def test_a_whole_answer_is_read_to_its_end(inspect, answer) -> None:
