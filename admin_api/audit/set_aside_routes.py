@@ -41,7 +41,7 @@ async def list_entries(
     dependencies: CurrentDependencies,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> SetAsideListAnswer:
-    """Lists entries of the journal that could not be applied. They are recorded, and in no list or table."""
+    """Lists entries of the journal that could not be applied. No other list or table shows them."""
     async with dependencies.database.transaction(principal.org_id) as connection:
         found = await list_set_aside(connection, principal.org_id, limit=limit)
     return SetAsideListAnswer(data=[_answer(one) for one in found])

@@ -23,7 +23,7 @@ def set_aside() -> None:
 def list_entries(client: ApiClient, limit: int, as_json: bool) -> None:
     """List entries that were set aside, oldest first, with the reasons.
 
-    They are recorded, and in no list or table.
+    No other list or table shows them.
     """
     answer = client.send(operations.get_audit_set_aside, limit=limit)
     if as_json:

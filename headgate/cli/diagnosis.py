@@ -104,7 +104,7 @@ def check_key(access: AgentAccess) -> Finding:
 
 
 def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
-    """Settings that cannot be read, names that look like settings and are none, and the upstream proxy that is set."""
+    """Finds settings that cannot be read and variables that only look like settings; tries the upstream proxy."""
     try:
         settings = read_settings(environment)
         yield Finding(Verdict.OK, "the settings are readable")
@@ -119,7 +119,7 @@ def check_variables(environment: Mapping[str, str]) -> Iterator[Finding]:
             meant = f": did you mean {near[0]}?" if near else ""
             yield Finding(Verdict.NOTE, f"{name} is set but is not a setting{meant}")
     if settings is not None and settings.upstream_proxy_url is not None:
-        from headgate.cli.upstream_probe import check_upstream_proxy  # noqa: PLC0415 - for who has such a proxy
+        from headgate.cli.upstream_probe import check_upstream_proxy  # noqa: PLC0415 - only with such a proxy
 
         yield from check_upstream_proxy(settings)
 
@@ -161,8 +161,8 @@ def check_stops(instance: RuntimeInformation) -> Iterator[Finding]:
 
 
 def check_warnings(instance: RuntimeInformation) -> Iterator[Finding]:
-    """What the API itself has noticed: master keys that it cannot use, a reverse proxy in front of it that it was not
-    told of."""
+    """What the API itself has noticed: master keys that it cannot use, a reverse proxy that HEADGATE_TRUSTED_PROXIES
+    does not name."""
     try:
         answer = ApiClient(Target(instance.api_url, instance.admin_token)).send(operations.get_health)
     except HeadgateError:

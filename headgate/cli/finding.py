@@ -12,7 +12,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``NOTE``: works, and may not be what was meant."""
+    """``NOTE``: works, but may not be intended."""
 
     verdict: Verdict
     text: str

@@ -1,6 +1,6 @@
 """Whether the operator's proxy lets this installation out (``headgate doctor``): connection, CONNECT, credentials.
 
-It asks for a name that nobody has (RFC 6761, section 6.4), so that no tunnel reaches anyone. A proxy checks the
+It asks for a name that cannot exist (RFC 6761, section 6.4), so no tunnel reaches another host. A proxy checks the
 credentials before it looks for the destination, and then answers that it is out of reach, or that it is refused.
 """
 
@@ -23,13 +23,13 @@ _NAME: Final = "headgate.invalid"
 _PORT: Final = 443
 _SECONDS: Final = 10.0
 _PUBLIC_NAME: Final = "example.com"
-"""For whether names are resolved at all; reserved for examples (RFC 2606)."""
+"""Shows whether this machine resolves names; reserved for examples (RFC 2606)."""
 _LOOK_UP_SECONDS: Final = 3.0
 _NO_CONNECT: Final = frozenset({400, 404, 405, 501})
 
 
 def check_upstream_proxy(settings: Settings) -> Iterator[Finding]:
-    """Nothing where no proxy is set."""
+    """Yields nothing if no proxy is set."""
     try:
         proxy = upstream_proxy_of(
             settings.upstream_proxy_url, settings.upstream_proxy_direct, settings.upstream_proxy_resolution
@@ -93,7 +93,7 @@ def _resolution(proxy: UpstreamProxy) -> Finding:
 
 
 def _is_resolved(name: str) -> bool:
-    """In a thread that is left behind where no name server answers: a look-up cannot be ended."""
+    """Looks the name up in a thread, which is abandoned if no name server answers: a look-up cannot be cancelled."""
     found: list[object] = []
 
     def look_up() -> None:

@@ -10,7 +10,7 @@ SERVED = frozenset({"/skill.md", "/SKILL.md", "SKILL.md"})  # pages of the API's
 PAGE = re.compile(r"[\w./-]+\.md\b")
 SECTION = re.compile(r"semantics\.md(?:'s)?[,\s(]+\"([^\"]+)\"")
 FILE = re.compile(
-    r"\b(?:addons|admin_api|benchmarks|headgate|proxy|tests)/[\w/]+\.py\b|\b(?:schema/[\w/]+|\d{4}_\w+)\.sql\b"
+    r"\b(?:addons|admin_api|benchmarks|headgate|proxy|(?:regorus-py/)?tests)/[\w/]+\.py\b|\b(?:schema/[\w/]+|\d{4}_\w+)\.sql\b"
 )
 EXAMPLES = frozenset({"0001_what_it_does.sql"})
 COMMENT = re.compile(r"\n\s*(?:#|--|//!?)?\s*")
