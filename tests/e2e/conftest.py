@@ -23,6 +23,8 @@ INDEX = (
     f"tool: python_index\ndescription: A package index\nprotocol: pypi\nhosts: [{INDEX_HOST}]\n"
     "roots: [/repository/python]\n"
 )
+NPM_HOST = "127.0.0.3"
+NPM_INDEX = f"tool: npm_index\ndescription: A registry\nprotocol: npm\nhosts: [{NPM_HOST}]\n"
 STORE = "tool: store\ndescription: An object store\nprotocol: aws\nhosts: [localhost]\n"
 HELD_FOR = """package e2e.{name}
 
@@ -59,6 +61,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
     catalogues.mkdir(parents=True)
     (catalogues / "store.yaml").write_text(STORE)
     (catalogues / "index.yaml").write_text(INDEX)
+    (catalogues / "npm_index.yaml").write_text(NPM_INDEX)
     with running(folder, certificates[0], **settings) as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)

@@ -2,13 +2,14 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
 
 from tests.e2e.clients import Administrator, Agent, error_of
-from tests.e2e.conftest import INDEX_HOST, LOOPBACK
+from tests.e2e.conftest import INDEX_HOST, LOOPBACK, NPM_HOST
 
 POLICY = """package e2e.packages
 
@@ -24,8 +25,8 @@ deny contains "agents publish nothing" if input.package.action in {"publish", "r
 WHEEL = "/repository/python/packages/Foo_Bar-1.0-py3-none-any.whl"
 
 
-@pytest.fixture(scope="module")
-def index() -> Iterator[tuple[str, list[str]]]:
+@contextmanager
+def _serving(host: str) -> Iterator[tuple[str, list[str]]]:
     """Its address, and what it was asked."""
     asked: list[str] = []
 
@@ -40,13 +41,21 @@ def index() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             """Not on the terminal."""
 
-    server = ThreadingHTTPServer((INDEX_HOST, 0), Handler)
+    server = ThreadingHTTPServer((host, 0), Handler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
-    yield f"http://{INDEX_HOST}:{server.server_address[1]}/repository/python", asked
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    try:
+        yield f"http://{host}:{server.server_address[1]}", asked
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[tuple[str, list[str]]]:
+    with _serving(INDEX_HOST) as (address, asked):
+        yield f"{address}/repository/python", asked
 
 
 def test_a_policy_decides_by_package(administrator: Administrator, agent: Agent, index: tuple[str, list[str]]) -> None:
@@ -69,3 +78,20 @@ def test_a_policy_decides_by_package(administrator: Administrator, agent: Agent,
     newest = administrator.get("/v1/actions", limit=20)["data"]
     operations = [one["operation"] for one in newest if one["tool"] == "python_index"]
     assert operations == ["package_publish", "package_install", "package_metadata"]
+
+
+def test_a_package_with_a_scope_is_asked_for_as_clients_write_it(administrator: Administrator, agent: Agent) -> None:
+    """And nowhere else: another server may take the slash for one that parts two segments."""
+    with _serving(NPM_HOST) as (registry, asked), _serving(INDEX_HOST) as (elsewhere, _):
+        administrator.allow_destinations(LOOPBACK, *({"host": one, "private": True} for one in (NPM_HOST, INDEX_HOST)))
+        try:
+            got = agent.call("GET", f"{registry}/@acme%2fui")
+            refused = [
+                agent.call("GET", f"{one}/@acme%2f{name}") for one, name in ((elsewhere, "ui"), (registry, ".."))
+            ]
+        finally:
+            administrator.allow_destinations(LOOPBACK)
+    assert (got.status_code, asked) == (200, ["GET /@acme%2fui"])
+    assert [error_of(one)["code"] for one in refused] == ["REQUEST_AMBIGUOUS"] * 2
+    [newest] = administrator.get("/v1/actions", limit=1)["data"]
+    assert (newest["tool"], newest["operation"]) == ("npm_index", "package_metadata")

@@ -76,7 +76,20 @@ def test_a_canonical_host_is_stable_or_refused(host) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [b"/", b"/a", b"/a/b?c=d", b"/a?b=/../c%2F", b"/a.b/..c/d..", b"/a%20b", b"/a//b", b"/~a;b=c", b"/a?b?c", b"/...."],
+    [
+        b"/",
+        b"/a",
+        b"/a/b?c=d",
+        b"/a?b=/../c%2F",
+        b"/a.b/..c/d..",
+        b"/a%20b",
+        b"/a//b",
+        b"/@a%2fb",
+        b"/%40a%2Fb",
+        b"/~a;b=c",
+        b"/a?b?c",
+        b"/....",
+    ],
 )
 def test_targets_that_pass(target) -> None:
     check_target(target, max_bytes=100)
@@ -99,6 +112,8 @@ def test_targets_that_pass(target) -> None:
         b"/a/..;b/c",
         b"/..?x",
         b"/a%2fb",
+        b"/@a%2fb%2fc",
+        b"/a@b%2fc",
         b"/a%5Cb",
         b"/a%00b",
         b"/a%",
