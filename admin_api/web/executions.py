@@ -48,10 +48,12 @@ async def executions(
     tool: Annotated[str | None, Query(max_length=64)] = None,
     action_id: ActionId | None = None,
     cursor: ExecutionId | None = None,
+    execution: ExecutionId | None = None,
 ) -> Response:
+    """Lists executions. ``execution`` is shown beside the list."""
     if view not in _VIEWS:
         raise NotFoundError(f"Unknown view {view!r}. Views: {', '.join(_VIEWS)}.")
-    return await _list_page(api, view, tool=tool, action_id=action_id, cursor=cursor)
+    return await _list_page(api, view, tool=tool, action_id=action_id, cursor=cursor, shown=execution)
 
 
 @router.post(_PATH, response_class=Response)
@@ -89,7 +91,9 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
     return see_other(f"{_PATH}/{execution_id}")
 
 
-async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None) -> Response:
+async def _list_page(
+    api: Api, view: str, *, tool: str | None, action_id: str | None, cursor: str | None, shown: str | None
+) -> Response:
     found = await api.call(
         list_all,
         ListRequest(_AT_ONCE, cursor=cursor),
@@ -100,10 +104,12 @@ async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | 
         action_id=action_id,
         retryable=view == "dead",
     )
-    context = {
+    context: dict[str, object] = {
         "executions": found.data,
         "next_cursor": getattr(found.pagination, "next_cursor", None),
         "is_first": cursor is None,
+        "cursor": cursor,
+        "shown": shown,
         "view": view,
         "views": _VIEWS,
         "tool": tool or "",
@@ -113,6 +119,8 @@ async def _list_page(api: Api, view: str, *, tool: str | None, action_id: str | 
         "may_act": api.may(Scope.ADMIN),
         "api_url": api.dependencies.api_url,
     }
+    if shown is not None:
+        context |= await _one_context(api, shown)
     return await shell_page(api, "executions.html", _PLACE, context)
 
 
@@ -137,13 +145,17 @@ async def _attempts(api: Api, action_id: str) -> list[Moment]:
     return moments_of(steps, await actors_of(api, steps))
 
 
-async def _one_page(api: Api, execution_id: str, error: HeadgateError | None = None) -> Response:
+async def _one_context(api: Api, execution_id: str) -> dict[str, object]:
+    """Returns the context of execution_article.html."""
     execution = await api.call(get, execution_id, api.principal, api.dependencies)
-    context = {
+    return {
         "execution": execution,
         "attempts": await _attempts(api, execution.action_id),
         "agent": await _agent(api, execution.agent_id),
         "may_act": api.may(Scope.ADMIN),
         "may_audit": api.may(Scope.AUDIT_READ),
     }
-    return await shell_page(api, "execution.html", _PLACE, context, error=error)
+
+
+async def _one_page(api: Api, execution_id: str, error: HeadgateError | None = None) -> Response:
+    return await shell_page(api, "execution.html", _PLACE, await _one_context(api, execution_id), error=error)

@@ -34,17 +34,24 @@ type _List = Annotated[ListRequest, Depends(list_request(IdPrefix.EXCHANGE))]
 
 
 @router.get("/traffic", response_class=Response)
-async def traffic(request: Request, api: CurrentApi, listed: _List, wanted: CurrentTraffic) -> Response:
+async def traffic(
+    request: Request, api: CurrentApi, listed: _List, wanted: CurrentTraffic, exchange: ExchangeId | None = None
+) -> Response:
+    """Lists exchanges. ``exchange`` is shown beside the list, and the audit log records that it was read."""
     found = await api.call(
         list_all, listed, wanted, api.principal, api.dependencies, asker_of(api.request, api.principal)
     )
-    context = {
+    context: dict[str, object] = {
         "exchanges": found.data,
         "next_cursor": getattr(found.pagination, "next_cursor", None),
         "looked_at": found.filtered_from,
         "losses": found.not_captured,
-        "given": {name: value for name, value in request.query_params.items() if name != "cursor"},
+        "given": {name: value for name, value in request.query_params.items() if name not in ("cursor", "exchange")},
+        "cursor": listed.cursor,
+        "shown": exchange,
     }
+    if exchange is not None:
+        context |= await _exchange_context(api, exchange)
     return await shell_page(api, "traffic.html", _PLACE, context)
 
 
@@ -91,15 +98,20 @@ async def remove(api: CurrentApi, exchange_id: ExchangeId) -> Response:
 async def _exchange_page(
     api: Api, exchange_id: str, error: HeadgateError | None = None, form: Form | None = None
 ) -> Response:
+    context = await _exchange_context(api, exchange_id, form)
+    return await shell_page(api, "exchange.html", _PLACE, context, error=error)
+
+
+async def _exchange_context(api: Api, exchange_id: str, form: Form | None = None) -> dict[str, object]:
+    """Returns the context of exchange_article.html."""
     exchange = await api.call(get, exchange_id, api.principal, api.dependencies, asker_of(api.request, api.principal))
-    context = {
+    return {
         "exchange": exchange,
         "others": await _others(api, exchange),
         "note": (exchange.note or "") if form is None else form.text("note"),
         "tags": " ".join(exchange.tags) if form is None else form.text("tags"),
         "may_erase": api.may(Scope.ADMIN),
     }
-    return await shell_page(api, "exchange.html", _PLACE, context, error=error)
 
 
 async def _others(api: Api, exchange: WholeExchangeAnswer) -> list[ExchangeAnswer]:
