@@ -278,6 +278,7 @@ ACCESS: Final[Mapping[tuple[str, str], Access]] = MappingProxyType(
         # The provider's signature is the credential; counted by the route, as a webhook.
         ("POST", "/auth/backchannel-logout"): _PUBLIC,
         ("GET", "/auth/session"): _OWN,
+        ("GET", "/auth/session/organizations"): _OWN,
         ("GET", "/auth/sessions"): _OWN,
         ("DELETE", "/auth/sessions"): _urgent(_OWN),
         ("DELETE", "/auth/sessions/{}"): _urgent(_OWN),

@@ -1,5 +1,7 @@
 """/auth/session and /auth/sessions: a person's own; /admin/users/{id}/sessions: an administrator's view of them."""
 
+from urllib.parse import urlencode
+
 from fastapi import APIRouter
 from starlette.requests import Request
 
@@ -8,10 +10,19 @@ from admin_api.client_address import address_subject
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
 from admin_api.identifiers import SessionId, UserId
+from admin_api.mfa.person import CurrentPerson
 from admin_api.principal import Principal
-from admin_api.sessions.schemas import EndedAnswer, SessionsAnswer, WhoAnswer, session_answer, who_answer
+from admin_api.sessions.schemas import (
+    EndedAnswer,
+    OwnOrganizationAnswer,
+    OwnOrganizationsAnswer,
+    SessionsAnswer,
+    WhoAnswer,
+    session_answer,
+    who_answer,
+)
 from headgate.kernel.errors import NotFoundError
-from headgate.organizations.store import get_user
+from headgate.organizations.store import get_user, memberships
 from headgate.sessions.service import EndReason, close_sessions
 from headgate.sessions.store import live_sessions
 from headgate.workflows.deactivate_user import sign_out_everywhere
@@ -23,6 +34,28 @@ router = APIRouter(route_class=GuardedRoute, tags=["sessions"])
 async def who(principal: CurrentPrincipal) -> WhoAnswer:
     """Gets the caller's identity and scopes."""
     return who_answer(principal)
+
+
+@router.get("/auth/session/organizations")
+async def other_organizations(person: CurrentPerson, dependencies: CurrentDependencies) -> OwnOrganizationsAnswer:
+    """Lists the other organizations that the caller is a member of, at most 100. Empty if the caller signs in without
+    an identity provider."""
+    login = dependencies.browser_login
+    if login is None or person.issuer not in login.providers:
+        return OwnOrganizationsAnswer(data=[])
+    async with dependencies.database.across_organizations() as connection:
+        found = await memberships(connection, person.issuer, person.subject)
+    return OwnOrganizationsAnswer(
+        data=[
+            OwnOrganizationAnswer(
+                id=org_id,
+                name=name,
+                sign_in_path="/auth/login?" + urlencode({"issuer": person.issuer, "organization": org_id}),
+            )
+            for org_id, name in found.items()
+            if org_id != person.org_id
+        ]
+    )
 
 
 @router.get("/auth/sessions")

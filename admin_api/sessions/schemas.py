@@ -23,6 +23,16 @@ class WhoAnswer(BaseModel):
     expires_at: datetime | None
 
 
+class OwnOrganizationAnswer(BaseModel):
+    id: str
+    name: str
+    sign_in_path: str = Field(description="Signs in to this organization in a browser, through the identity provider.")
+
+
+class OwnOrganizationsAnswer(BaseModel):
+    data: list[OwnOrganizationAnswer]
+
+
 class SessionAnswer(BaseModel):
     id: str
     aal: str | None

@@ -14,7 +14,7 @@ from admin_api.pages import see_other
 from admin_api.passkeys import routes as passkey_routes
 from admin_api.passkeys.available import is_at_origin
 from admin_api.passkeys.schemas import NewPasskeyBody
-from admin_api.sessions.routes import end_others, end_own, own, who
+from admin_api.sessions.routes import end_others, end_own, other_organizations, own, who
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.browser_name import browser_name
 from admin_api.web.form import Form, checked, form_of, no_such_button
@@ -119,6 +119,7 @@ async def _page(api: Api, more: Mapping[str, object] | None = None, *, error: He
     context: dict[str, object] = {
         "who": await api.call(who, api.principal),
         "issuer": person.issuer,
+        "others": (await api.call(other_organizations, person, api.dependencies)).data,
         "sessions": [(one, browser_name(one.user_agent)) for one in sessions],
         "place": "sessions",
         "enrolment": None,

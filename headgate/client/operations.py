@@ -166,6 +166,7 @@ if TYPE_CHECKING:
         OverviewAnswer,
         OverviewHealthAnswer,
         OwnAgentAnswer,
+        OwnOrganizationsAnswer,
         PageActionAnswerCursorPagination,
         PageAgentAnswerCursorPagination,
         PageExecutionItemCursorPagination,
@@ -2359,6 +2360,11 @@ def get_auth_provider_callback(
 def get_auth_session() -> Call[WhoAnswer]:
     """Gets the caller's identity and scopes. ``GET /auth/session``"""
     return Call("GET", "/auth/session")
+
+
+def get_auth_session_organizations() -> Call[OwnOrganizationsAnswer]:
+    """Lists the other organizations that the caller is a member of, at most 100. ``GET /auth/session/organizations``"""
+    return Call("GET", "/auth/session/organizations")
 
 
 def delete_auth_sessions() -> Call[EndedAnswer]:

@@ -2503,6 +2503,16 @@ class OwnAgentAnswer(TypedDict):
     proxy_url: str
 
 
+class OwnOrganizationAnswer(TypedDict):
+    id: str
+    name: str
+    sign_in_path: str
+
+
+class OwnOrganizationsAnswer(TypedDict):
+    data: list[OwnOrganizationAnswer]
+
+
 type Owner = StorableText
 
 

@@ -155,6 +155,7 @@ import type {
   OverviewAnswer,
   OverviewHealthAnswer,
   OwnAgentAnswer,
+  OwnOrganizationsAnswer,
   PageActionAnswerCursorPagination,
   PageAgentAnswerCursorPagination,
   PageExecutionItemCursorPagination,
@@ -1464,6 +1465,11 @@ export function getAuthProviderCallback(provider: string, options: { code?: stri
 /** Gets the caller's identity and scopes. `GET /auth/session` */
 export function getAuthSession(): Call<WhoAnswer> {
   return new Call("GET", `/auth/session`);
+}
+
+/** Lists the other organizations that the caller is a member of, at most 100. `GET /auth/session/organizations` */
+export function getAuthSessionOrganizations(): Call<OwnOrganizationsAnswer> {
+  return new Call("GET", `/auth/session/organizations`);
 }
 
 /** Ends all of the caller's sessions except the current one. `DELETE /auth/sessions` */

@@ -2267,6 +2267,16 @@ export interface OwnAgentAnswer {
   proxy_url: string;
 }
 
+export interface OwnOrganizationAnswer {
+  id: string;
+  name: string;
+  sign_in_path: string;
+}
+
+export interface OwnOrganizationsAnswer {
+  data: OwnOrganizationAnswer[];
+}
+
 export type Owner = StorableText;
 
 export interface PageActionAnswerCursorPagination {

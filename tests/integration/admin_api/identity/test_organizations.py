@@ -1,7 +1,9 @@
 """Organizations as the operator makes them; who belongs to them, by invitation and by roles given here."""
 
+import html
 from ipaddress import ip_address
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
@@ -256,6 +258,17 @@ async def test_a_person_of_two_organizations_chooses(open_house, new_organizatio
         assert (await browser.get("/auth/session")).json()["organization_id"] == other
         strangers = new_organization().org_id
         assert (await browser.get(await house.sent_back(browser, organization=strangers))).status_code == 403
+        # She goes over to the first by a link, without signing out.
+        others = {one["id"]: one for one in (await browser.get("/auth/session/organizations")).json()["data"]}
+        assert other not in others and strangers not in others
+        found = others[house.org_id]
+        account = html.unescape((await browser.get("/account", headers={"accept": "text/html"})).text)
+        assert f'<a href="{found["sign_in_path"]}">{found["name"]}</a>' in account
+        asked = dict(parse_qsl(urlsplit(found["sign_in_path"]).query))
+        assert asked["organization"] == house.org_id
+        await house.signed_in(browser, **asked)
+        assert (await browser.get("/auth/session")).json()["organization_id"] == house.org_id
+        assert found["id"] not in (await browser.get("/account")).text
 
 
 async def test_an_issuer_invites_nobody_into_what_it_does_not_speak_for(new_house, new_organization) -> None:
