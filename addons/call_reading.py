@@ -22,7 +22,7 @@ from headgate.kernel.slowness import Slowness
 from headgate.kernel.stopwatch import Stopwatch
 from headgate.protocols.body import DECODED_BYTES_MAX
 from headgate.protocols.content_coding import decoded_bytes_max
-from headgate.protocols.http_call import HttpCall
+from headgate.protocols.http_call import HttpCall, with_body_of
 from headgate.protocols.mcp import McpId
 from headgate.tools.interpret import interpret, is_long_document
 from headgate.tools.match import CatalogueIndex
@@ -123,6 +123,14 @@ class CallReading:
         if not self._is_kept:
             self._charge(weight_of(candidate))
         return self._keep(candidate)
+
+    async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
+        """The call with this body; ``candidate`` stays what was sent. Raises what ``read`` raises."""
+        changed = with_body_of(call, body)
+        if not self._is_large(changed):
+            return self._read(changed)
+        async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
+            return await turn.in_thread(self._read, changed)
 
     def drop(self) -> None:
         """While the call waits; its body is there to be read again."""

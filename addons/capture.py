@@ -101,6 +101,7 @@ class Capture:
         if call is None:
             return
         state.capture = None
+        call.is_answer_replaced = state.inspection is not None and state.inspection.is_masked
         try:
             if error is not None and state.inspection is not None:
                 call.end_unseen(flow)

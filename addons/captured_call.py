@@ -53,7 +53,10 @@ class CapturingMeter(ResponseMeter):
 class CapturedCall:
     """One call that is being captured, from its decision to its end."""
 
-    __slots__ = ("_captures", "_limit", "_meter", "_reserved", "action", "action_id", "decision", "level", "org_id")
+    __slots__ = (
+        "_captures", "_limit", "_meter", "_reserved", "action", "action_id", "decision", "is_answer_replaced", "level",
+        "org_id",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class CapturedCall:
         self._limit = limit if level is CaptureLevel.BODIES else 0
         self._meter: CapturingMeter | None = None
         self._reserved = 0
+        self.is_answer_replaced = False
         self.action = action
         self.level = level
         self.org_id = org_id
@@ -143,7 +147,7 @@ class CapturedCall:
             raise RuntimeError("an answer without a head")
         data = flow.response.data
         meter = flow.response.stream
-        if isinstance(meter, ResponseMeter) and meter.size_bytes:
+        if isinstance(meter, ResponseMeter) and meter.size_bytes and not self.is_answer_replaced:
             kept: Sequence[bytes] = self._meter.pieces if self._meter is not None else ()
             body, size = b"".join(kept) if self._limit else None, meter.size_bytes
         else:

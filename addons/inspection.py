@@ -98,6 +98,11 @@ class Inspection:
         return self._verdicts.withheld is not None
 
     @property
+    def is_masked(self) -> bool:
+        """Whether the agent gets another body than the one that came."""
+        return self._verdicts.masked is not None
+
+    @property
     def is_clear(self) -> bool:
         """Somebody has looked, and all that was looked at may pass."""
         return self._looked and not self.is_withheld
@@ -138,7 +143,11 @@ class Inspection:
             trailers = () if response.data.trailers is None else response.data.trailers.fields
             answer = Answer(self._known_head, response.data.content or b"", trailers)
             definitions = None if self._tools is None else self._tools.definitions
-            await self._settle(self._judge.of_answer(answer, max_bytes=self.limits.body, definitions=definitions))
+            asking = self._judge.of_answer_or_masked(answer, max_bytes=self.limits.body, definitions=definitions)
+            await self._settle(asking)
+            if self._verdicts.withheld is None and self._verdicts.masked is not None:
+                with self._withheld_on_failure():
+                    _replace_body(response, self._verdicts.masked.body)
         self._looked = True
 
     async def _leave_tools_out(self, tools: ToolList, response: Response) -> None:
@@ -230,6 +239,15 @@ class Inspection:
             return text + b"\n"
         kind = b"message" if self._mcp_id is not None else b"error"
         return b"event: " + kind + b"\ndata: " + text + b"\n\n"
+
+
+def _replace_body(response: Response, body: bytes) -> None:
+    """Without the validators of the other body (RFC 9110, section 8.8)."""
+    headers = response.data.headers
+    response.data.content = body
+    headers.pop(b"etag", None)
+    if b"content-length" in headers:
+        headers[b"content-length"] = str(len(body)).encode()
 
 
 class Inspector:

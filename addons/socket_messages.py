@@ -24,9 +24,11 @@ from headgate.gate.judged_answer import Answer
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import ClientGoneError, withheld_error
 from headgate.kernel.clock import Clock
+from headgate.kernel.errors import AmbiguousRequestError
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.answer_head import AnswerHead, parse_answer_head
 from headgate.protocols.draft import ReadCall
+from headgate.protocols.http_call import HttpCall
 from headgate.protocols.websocket import message_draft
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
@@ -55,6 +57,10 @@ class _Reading:
 
     def drop(self) -> None:
         """Nothing is dropped."""
+
+    async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
+        """Messages are not masked, but held."""
+        raise AmbiguousRequestError("a message of a WebSocket cannot be masked")
 
 
 class SocketMessages:

@@ -88,6 +88,13 @@ type CurrentExpansion = Annotated[
 _EXPANDED: Final = "With expand=all"
 
 
+class MaskedAnswer(BaseModel):
+    """What content policies with on_match mask replaced in the request before it was sent."""
+
+    count: int
+    kinds: list[str]
+
+
 class ActionAnswer(BaseModel):
     id: str
     status: str
@@ -100,6 +107,11 @@ class ActionAnswer(BaseModel):
     execution: ExecutionAnswer | None
     is_duplicate: bool | None
     agent_id: str | None = Field(default=None, description=_EXPANDED)
+    masked: MaskedAnswer | None = Field(
+        default=None,
+        description=f"{_EXPANDED}: what was replaced in the request; the request is the one that was sent."
+        " Null: nothing. For the answer, see execution.result.inspection.masked.",
+    )
     tags: list[str] | None = Field(
         default=None,
         description=f"{_EXPANDED}: kinds that content policies with on_match tag found in the call and its answer.",
@@ -259,7 +271,18 @@ def _members(action: Action, expand: Expansion) -> dict[str, Any]:
         "updated_at": action.updated_at,
         "execution": _execution(action.execution),
         "is_duplicate": None,
-    } | ({"agent_id": action.agent_id, "tags": list(action.tags)} if expand == "all" else {})
+    } | _expanded(action, expand)
+
+
+def _expanded(action: Action, expand: Expansion) -> dict[str, Any]:
+    if expand != "all":
+        return {}
+    masked = action.decision.masked
+    return {
+        "agent_id": action.agent_id,
+        "masked": None if masked is None else MaskedAnswer.model_validate(masked),
+        "tags": list(action.tags),
+    }
 
 
 def _decided(decision: Decision) -> DecisionAnswer:

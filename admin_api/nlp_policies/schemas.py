@@ -95,7 +95,8 @@ class NewNlpPolicy(BaseModel):
     scope: ScopeBody = Field(default_factory=ScopeBody)
     on_match: OnMatch = Field(
         default=OnMatch.REQUIRE_APPROVAL,
-        description="tag (provider embedded): the call passes, labelled with the kinds of what was found.",
+        description="tag (provider embedded): the call passes, labelled with the kinds of what was found. mask"
+        " (embedded pii, secrets or keywords): it passes with what was found replaced, or is held.",
     )
     on_error: Literal["deny", "require_approval"] = "require_approval"
     on_unscannable: Literal["allow", "deny", "require_approval"] | None = Field(

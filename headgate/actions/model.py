@@ -59,7 +59,7 @@ class ExecutionStatus(StrEnum):
 @dataclass(frozen=True, slots=True)
 class RecordedDecision:
     """The decision object of the specification, the rule policies that made it, the content policies (``nlp``) that
-    ran, and the canary tokens that the call held."""
+    ran, and the canary tokens that the call held. ``masked``: what was replaced in the call, ``{count, kinds}``."""
 
     decision: str
     reason: str
@@ -69,6 +69,7 @@ class RecordedDecision:
     policies: Sequence[JsonValue]
     nlp: Sequence[JsonValue] = ()
     canaries: Sequence[JsonValue] = ()
+    masked: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,6 +250,7 @@ def _action(row: DictRow) -> Action:
             policies=decision.get("policies", []),
             nlp=decision.get("nlp", []),
             canaries=decision.get("canaries", []),
+            masked=decision.get("masked"),
         ),
         risk_level=row["risk_level"],
         approval_id=row["approval_id"],

@@ -70,7 +70,7 @@ def list_policies(client: ApiClient, as_json: bool) -> None:
 @click.option("--model", help="The provider's model.")
 @click.option("--prompt", help="The prompt for a language model.")
 @click.option("--threshold", type=click.FloatRange(0, 1, min_open=True))
-@click.option("--on-match", type=click.Choice(["deny", "require_approval", "tag"]))
+@click.option("--on-match", type=click.Choice(["deny", "require_approval", "tag", "mask"]))
 @click.option("--tool", "tools", multiple=True, help="Only calls of this tool. Repeatable.")
 @click.option("--disabled", is_flag=True, help="Create it disabled.")
 @json_option

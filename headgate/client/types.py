@@ -37,6 +37,7 @@ class ActionAnswer(TypedDict):
     execution: ExecutionAnswer | None
     id: str
     is_duplicate: bool | None
+    masked: NotRequired[MaskedAnswer | None]
     operation: str
     status: str
     tags: NotRequired[list[str] | None]
@@ -70,6 +71,7 @@ class ActionDetailAnswer(TypedDict):
     execution: ExecutionAnswer | None
     id: str
     is_duplicate: bool | None
+    masked: NotRequired[MaskedAnswer | None]
     operation: str
     parent_action_id: NotRequired[str | None]
     policies: NotRequired[list[PolicySayAnswer] | None]
@@ -1447,6 +1449,7 @@ class FoundActionAnswer(TypedDict):
     execution: ExecutionAnswer | None
     id: str
     is_duplicate: bool | None
+    masked: NotRequired[MaskedAnswer | None]
     operation: str
     request_line: RequestLineAnswer | None
     source: str
@@ -1934,6 +1937,13 @@ class MadeInvitationAnswer(TypedDict):
     status: str
 
 
+class MaskedAnswer(TypedDict):
+    """What content policies with on_match mask replaced in the request before it was sent."""
+
+    count: int
+    kinds: list[str]
+
+
 class MastodonRegistration(TypedDict):
     """POST /v1/connections/mastodon/register: an application at the instance; then its owner consents."""
 
@@ -2417,7 +2427,7 @@ class OfferRequest(TypedDict):
     tools: list[dict[str, PydanticTypesJsonValue]]
 
 
-type OnMatch = Literal["deny", "require_approval", "tag"]
+type OnMatch = Literal["deny", "require_approval", "tag", "mask"]
 
 
 class OpenRequest(TypedDict):

@@ -10,7 +10,7 @@ from collections.abc import Container
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from headgate.detectors.model import Place, masked_sample
+from headgate.detectors.model import Place, Span, masked_sample
 from headgate.detectors.visible import visible
 
 SEPARATOR: Final = b"\n\x00\n"
@@ -223,6 +223,14 @@ class Places:
         self._characters += len(self._buffer[self._counted_to : start].decode("utf-8", "replace"))
         self._counted_to = start
         return _place(piece, self._characters)
+
+
+def span_of(piece: Piece, place: Place, found: str) -> Span | None:
+    """Of what was found at ``place``; None where it cannot be replaced in the inspected value."""
+    origin = piece.origin
+    if place.offset is None or piece.folded or origin.outer is not None or origin.step is not None:
+        return None
+    return Span(path_of(origin.node), place.offset, place.offset + len(found))
 
 
 def _place(piece: Piece, offset: int | None) -> Place:

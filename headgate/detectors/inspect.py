@@ -6,7 +6,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from headgate.detectors.decode import document_of, joined_document_of
-from headgate.detectors.document import Attachment, Document, JoinedText, Places
+from headgate.detectors.document import Attachment, Document, JoinedText, Places, span_of
 from headgate.detectors.joined import JOINED_STEPS, counts_joined, is_whole_in_a_request
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, Gap, GapReason, Inspection, Match, masked_sample
@@ -122,7 +122,9 @@ class _Decoded:
         for match in sorted(in_one_piece(self.document, matches), key=lambda one: one.start):
             text = self._buffer[match.start : match.end].decode("utf-8", "replace")
             if self._counts(match, text, look, known):
-                yield Finding(match.kind, match.confidence, places.of(match.start), masked_sample(text)), text
+                place = places.of(match.start)
+                span = span_of(self.document.piece_at(match.start), place, text)
+                yield Finding(match.kind, match.confidence, place, masked_sample(text), span), text
 
     def _matches(self, detector: Detector, kinds: frozenset[str]) -> tuple[list[Match], _Gaps]:
         """Only of these ``kinds``, before they are counted: what does not count takes no place of what does."""

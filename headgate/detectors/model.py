@@ -54,13 +54,24 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Span:
+    """Characters of the text at ``path`` of the inspected value: what stands there as it is, undecoded."""
+
+    path: tuple[str | int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """``kind``: what it is (``iban``, ``github_token``). ``confidence`` from 0 to 1. ``sample``: masked."""
+    """``kind``: what it is (``iban``, ``github_token``). ``confidence`` from 0 to 1. ``sample``: masked.
+    ``span``: where it can be replaced; None: it stands encoded, or in a member's name."""
 
     kind: str
     confidence: float
     place: Place
     sample: str
+    span: Span | None = None
 
     def record(self) -> JsonObject:
         return {"type": self.kind, "confidence": self.confidence, "sample": self.sample, **self.place.record()}

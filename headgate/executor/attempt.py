@@ -88,6 +88,8 @@ class AttemptMaker:
             result = withheld_result(response, shown_inspection(inspection))
             settlement = judge_response(attempt, response, result, limits, failure_in_body=failure)
             return replace(settlement, withheld={"status": response.status, **inspection})
+        if verdicts is not None and verdicts.masked is not None:
+            response = replace(response, body=verdicts.masked.body)
         result = kept_result(response, keep=entry.sending.keep if entry else (), most_bytes=limits.result_max_bytes)
         if verdicts is not None:
             result["inspection"] = verdicts.inspection()

@@ -54,4 +54,4 @@ async def _asked(judge: AnswerJudge, candidate: Candidate, response: OutgoingRes
     if objection is not None:
         return judge.not_inspected(objection)
     answer = Answer(head, response.body, is_whole=not response.is_truncated)
-    return await judge.of_answer(answer, max_bytes=_MOST_BYTES)
+    return await judge.of_answer_or_masked(answer, max_bytes=_MOST_BYTES)

@@ -22,17 +22,25 @@ from headgate.gate.exempt_call import exempted, first_usable
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
+from headgate.gate.masked_body import masked_body
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, observe_nothing
 from headgate.gate.refusals import denied_by_policy, not_recorded
 from headgate.grants.exemption_store import Exemption, use_exemption
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import DestinationBlockedError
+from headgate.kernel.errors import (
+    AmbiguousRequestError,
+    DestinationBlockedError,
+    PayloadTooLargeError,
+    ValidationError,
+)
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.nlp_policies.recall import Recalled
 from headgate.policies.model import Verdict
+from headgate.protocols.http_call import HttpCall
+from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 
 class Reading(Protocol):
@@ -47,6 +55,9 @@ class Reading(Protocol):
 
     def drop(self) -> None:
         """The candidate is not needed for a while."""
+
+    async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
+        """``call`` as if it had been sent with this body. Raises HeadgateError."""
 
 
 type Enforced = Callable[[OrganizationState, Candidate], BoundCandidate]
@@ -100,11 +111,31 @@ class _InterceptedCall:
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return await self.gate.holds.judged_before(identity, candidate)
 
+    async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> Masked | None:
+        draft = decided.candidate.draft
+        call = draft.call
+        if call is None or draft.tool == WEBSOCKET_TOOL:
+            return None
+        made = masked_body(call.headers, call.query, call.body, decided.decision.to_mask)
+        if made is None:
+            return None
+        try:
+            candidate = await self.reading.read_with_body(call, made.body)
+        except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
+            return None
+        return Masked(self.enforce(state, candidate), made.count, made.kinds)
+
     async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
-        self.held.capture = decided.decision.capture
+        self._note(decided)
         if self.held.approval_id is not None and decided.decision.verdict is Verdict.REQUIRE_APPROVAL:
             return None  # a call that waits for its own approval goes on waiting
         return await first_usable(decided, self.gate.clock(), partial(self._claim, decided))
+
+    def _note(self, decided: Decided) -> None:
+        """What the enforcement point does, if the call goes."""
+        call = decided.candidate.draft.call
+        self.held.capture = decided.decision.capture
+        self.held.masked_body = call.body if call is not None and decided.decision.masked is not None else None
 
     async def _claim(self, decided: Decided, exemption: Exemption) -> Admitted | RecordingOutcome:
         admitted, row = self._execution(exempted(decided, exemption), exemption.exemption_id)
@@ -114,15 +145,16 @@ class _InterceptedCall:
         return self._result(decided, admitted, row, outcome)
 
     async def hold(self, decided: Decided) -> Admitted | DecideAgain | Held:
-        self.held.capture = decided.decision.capture
+        self._note(decided)
         answer = await self.gate.holds.step(decided, self.held)
         if not isinstance(answer, Pending):
             return answer
         self.reading.drop()
+        self.held.masked_body = None  # it is made again with the next decision
         return Held(partial(self.gate.holds.wait, decided.identity, answer, decided.decision, self.held))
 
     async def record(self, decided: Decided) -> Admitted | DecideAgain:
-        self.held.capture = decided.decision.capture
+        self._note(decided)
         if decided.decision.verdict is not Verdict.ALLOW:
             row = action_row(decided, status="denied", created_at=self.gate.clock())
             outcome = await self.gate.recorder.submit_action(row)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,21 +15,23 @@ from headgate.agents.store import get_agent
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
+from headgate.gate.masked_body import masked_body
 from headgate.gate.organization_state import OrganizationState, OrganizationStates
-from headgate.gate.pipeline import DecisionPipeline, RuleDecider
+from headgate.gate.pipeline import DecisionPipeline, Masked, RuleDecider, decide_masked, recall_nothing
 from headgate.gate.preconditions import unconditional
 from headgate.gate.rehearse_content import ContentRehearsal, RehearsedContent
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
-from headgate.kernel.errors import AmbiguousRequestError, ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, ValidationError
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.explain import Explanation, explain_all
 from headgate.policies.marker import Marker
-from headgate.policies.model import Decision, PolicyMode
+from headgate.policies.model import Decision, PolicyMode, Verdict
 from headgate.protocols.draft import ActionDraft
-from headgate.protocols.http_call import HttpCall
+from headgate.protocols.http_call import HttpCall, with_body_of
+from headgate.protocols.websocket import WEBSOCKET_TOOL
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
 
@@ -55,6 +57,25 @@ class Hypothesis:
 
     candidate: BoundCandidate
     state: OrganizationState
+    agent_name: str
+
+    def with_draft(self, draft: ActionDraft) -> BoundCandidate:
+        """Another call of the same agent."""
+        return _supposed(draft, self.state, self.candidate.agent_id, self.agent_name)
+
+
+def _supposed(draft: ActionDraft, state: OrganizationState, agent_id: str, agent_name: str) -> BoundCandidate:
+    """Raises NoConnectionError, BrokenConnectionError."""
+    candidate = Candidate(
+        agent_id=agent_id,
+        draft=draft,
+        digest=action_digest(draft, org_id=state.org_id, agent_id=agent_id),
+        rego_input=rego_input(draft, agent_id=agent_id, agent_name=agent_name),
+        request=b"",
+        submission=NO_SUBMISSION,
+        asks_for_connection=mentions_placeholder(draft),
+    )
+    return with_connection(candidate, state.connections, state.org_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,20 +118,7 @@ class DryRun:
                 agent = await get_agent(connection, org_id, call.agent_id)
                 agent_id, agent_name = agent.agent_id, agent.name
         state = await self._states.at_least(org_id, generation)
-        candidate = with_connection(
-            Candidate(
-                agent_id=agent_id,
-                draft=draft,
-                digest=action_digest(draft, org_id=org_id, agent_id=agent_id),
-                rego_input=rego_input(draft, agent_id=agent_id, agent_name=agent_name),
-                request=b"",
-                submission=NO_SUBMISSION,
-                asks_for_connection=mentions_placeholder(draft),
-            ),
-            state.connections,
-            org_id,
-        )
-        return Hypothesis(candidate, state)
+        return Hypothesis(_supposed(draft, state, agent_id, agent_name), state, agent_name)
 
     async def run(self, org_id: str, call: HypotheticalCall, *, trace: bool, ask_judges: bool) -> DryRunResult:
         """Decides the call and explains each policy.
@@ -133,7 +141,30 @@ class DryRun:
         content = ContentRehearsal(self._rehearsals, ask_judges=ask_judges)
         pipeline = DecisionPipeline(unconditional, rules, content)
         decision = await pipeline.decide(hypothesis.state, hypothesis.candidate)
-        return RehearsedContent(decision, content.asked)
+        first = RehearsedContent(decision, content.asked)
+        masked = self._masked(hypothesis, decision)
+        if masked is None:
+            return first
+        content = ContentRehearsal(self._rehearsals, ask_judges=ask_judges)
+        pipeline = DecisionPipeline(unconditional, rules, content)
+        second = await decide_masked(pipeline, hypothesis.state, decision, masked, recall_nothing)
+        return first if second is None else RehearsedContent(second, first.masked_by(content.asked))
+
+    def _masked(self, hypothesis: Hypothesis, decision: Decision) -> Masked | None:
+        """As the ways in do it."""
+        draft = hypothesis.candidate.draft
+        call = draft.call
+        if call is None or not decision.to_mask or decision.verdict is Verdict.DENY or draft.tool == WEBSOCKET_TOOL:
+            return None
+        made = masked_body(call.headers, call.query, call.body, decision.to_mask)
+        if made is None:
+            return None
+        try:
+            masked = replace(interpret(with_body_of(call, made.body), self._catalogue), source=draft.source)
+        except HeadgateError:
+            return None
+        masked = replace(masked, context=draft.context, delegation=draft.delegation)
+        return Masked(hypothesis.with_draft(masked), made.count, made.kinds)
 
     async def _draft(self, connection: Connection, org_id: str, call: HypotheticalCall) -> ActionDraft:
         if call.http is not None:

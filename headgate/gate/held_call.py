@@ -35,7 +35,8 @@ def _waits_on() -> None:
 @dataclass(slots=True, eq=False)
 class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
-    policies of its last decision say of keeping it for review. ``client_seconds``: for how long from now the client
+    policies of its last decision say of keeping it for review. ``masked_body``: what is sent
+    in place of the body, by its last decision. ``client_seconds``: for how long from now the client
     reads an answer; asked once, when the call is held."""
 
     client: Client
@@ -44,6 +45,7 @@ class HeldCall:
     pending: Pending | None = None
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
+    masked_body: bytes | None = None
 
     def until(self, now: datetime) -> datetime | None:
         """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""

@@ -22,14 +22,15 @@ from headgate.gate.judged_answer import (
     judged_pieces,
     with_definitions,
 )
+from headgate.gate.masked_body import MaskedBody, masked_body
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider
-from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.policies.model import Verdict
-from headgate.protocols.answer_head import AnswerHead
+from headgate.protocols.answer_head import AnswerHead, is_part
 from headgate.protocols.answer_pieces import Windows
 
 INSPECTION_FAILED: Final = "the inspection failed"
@@ -40,17 +41,20 @@ _JUDGE: Final = "judge"
 @dataclass(frozen=True, slots=True)
 class Verdicts:
     """What the policies said of one answer, or of one stretch of a stream. ``withheld``: why the agent does not see
-    it, in words that give nothing away of it; None: it may."""
+    it, in words that give nothing away of it; None: it may. ``masked``: what the agent gets in place of the body."""
 
     results: tuple[NlpResult, ...]
     withheld: str | None = None
+    masked: MaskedBody | None = None
 
     def after(self, earlier: "Verdicts") -> "Verdicts":
         """Of a stream: each policy's worst, which is its last, with the time that it took for all."""
         before = {result.policy_id: result for result in earlier.results}
         added = tuple(_after(before.get(one.policy_id), one) for one in self.results)
         said = {one.policy_id for one in added}
-        return Verdicts((*added, *(one for one in earlier.results if one.policy_id not in said)), self.withheld)
+        return Verdicts(
+            (*added, *(one for one in earlier.results if one.policy_id not in said)), self.withheld, self.masked
+        )
 
     def record(self) -> list[JsonValue]:
         """An entry for each policy, as in a decision; what withholds says so in place of what cannot be done."""
@@ -59,6 +63,13 @@ class Verdicts:
     def inspection(self) -> JsonObject:
         """What is kept of it in the outcome of the call."""
         record: JsonObject = {"withheld": self.withheld is not None, "nlp": self.record()}
+        if self.masked is not None:
+            record["masked"] = {
+                "count": self.masked.count,
+                "kinds": list(self.masked.kinds),
+                "size_bytes": len(self.masked.body),
+                "sha256": sha256_hex(self.masked.body),
+            }
         return record if self.withheld is None else {**record, "reason": self.withheld}
 
     def details(self) -> list[JsonValue]:
@@ -123,6 +134,32 @@ class AnswerJudge:
         elif self.call.describes_an_agent:
             content = replace(content, other_tools=frozenset())
         return await self._verdicts(content)
+
+    async def of_answer_or_masked(
+        self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None
+    ) -> Verdicts:
+        """As ``of_answer``; where policies mask and nothing else objects, with the body to forward in place of it."""
+        first = await self.of_answer(answer, max_bytes=max_bytes, definitions=definitions)
+        to_mask = [found for result in first.results for found in result.to_mask]
+        if not to_mask or definitions is not None or not answer.is_whole or is_part(answer.head):
+            return first
+        made = masked_body((*answer.head.fields, *answer.trailers), "", answer.body, to_mask)
+        if made is None:
+            return first
+        second = await self.of_answer(replace(answer, body=made.body), max_bytes=max_bytes)
+        if second.withheld is not None or not all(map(self._has_nothing_to_mask, second.results)):
+            return first
+        found = {one.policy_id: replace(one, decision=Verdict.ALLOW) for one in first.results if one.to_mask}
+        return Verdicts(tuple(found.get(one.policy_id, one) for one in second.results), None, made)
+
+    @property
+    def _masking(self) -> frozenset[str]:
+        return frozenset(one.policy_id for one in self.policies if one.draft.on_match is OnMatch.MASK)
+
+    def _has_nothing_to_mask(self, result: NlpResult) -> bool:
+        """All was inspected, and nothing is left of what its policy masks."""
+        clear = result.outcome is Outcome.CLEAR and result.error is None
+        return clear or result.policy_id not in self._masking
 
     async def of_definitions(self, definitions: Definitions) -> Verdicts:
         """Of a list of tools without an answer around it."""

@@ -102,7 +102,8 @@ def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, s
     """What the rules and the policies about content say together; never less strict than the rules."""
     entries: tuple[JsonObject, ...] = tuple(result.record() for result in results)
     took_ms = round(decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0), 3)
-    judged = replace(decision, nlp=entries, evaluation_time_ms=took_ms)
+    to_mask = tuple(one for result in results for one in result.to_mask)
+    judged = replace(decision, nlp=entries, evaluation_time_ms=took_ms, to_mask=to_mask)
     verdict = decision_of(results)
     if verdict is Verdict.ALLOW or decision.verdict is Verdict.DENY:
         return judged

@@ -3,6 +3,7 @@
 1. precondition  a closed destination or a stop denies for good
 2. rules         Rego policies
 3. content       canary tokens; policies about content, on what is not denied; they only make a decision stricter
+   masking       where one of them masks: steps 1 to 3 again, for the call with what was found replaced
 4. exemption     a grant where a policy asks for approval, a break-glass pass where one denies
 5. hold          where a policy asks for approval
 6. record        allowed or denied; without the values of canary tokens
@@ -22,8 +23,10 @@ from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.find_canaries import masked_candidate, without_canaries
 from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.fair_turns import FairTurns
+from headgate.nlp_policies.model import OnMatch, Outcome
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.policies.model import Decision, Verdict
 
@@ -112,6 +115,15 @@ class Held:
     wait: Callable[[], Awaitable[DecideAgain]]
 
 
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A call in which something was replaced: what is sent, recorded, and approved in place of the other."""
+
+    candidate: BoundCandidate
+    count: int
+    kinds: tuple[str, ...]
+
+
 type Bind = Callable[[OrganizationState], Awaitable[BoundCandidate | None]]
 """The call with its connection in a state; None: the state moved meanwhile. Raises HeadgateError."""
 
@@ -121,6 +133,9 @@ class WayIn[Answer](Protocol):
 
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         """See ``Recall``."""
+
+    async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> Masked | None:
+        """The call with what the decision would replace (``to_mask``); None: it cannot be."""
 
     async def exempt(self, decided: Decided) -> Answer | DecideAgain | None:
         """None: nothing exempts it."""
@@ -146,6 +161,9 @@ async def pass_through[Answer](
             continue
         decision = await pipeline.decide(state, candidate, partial(way.recall, identity, candidate))
         decided = Decided(state, identity, candidate, decision)
+        if decision.to_mask and decision.verdict is not Verdict.DENY:
+            decided = await _with_masked(pipeline, way, decided)
+        candidate, decision = decided.candidate, decided.decision
         answer: Answer | DecideAgain | Held | None = None
         if decision.verdict is not Verdict.ALLOW and not decision.is_final and state.has_exemptions:
             answer = await way.exempt(decided)
@@ -164,3 +182,42 @@ async def pass_through[Answer](
         elif answer is not DecideAgain.AWAKE:
             return answer
     raise UnavailableError(UNSETTLED, retry_after_seconds=1)
+
+
+async def _with_masked[Answer](pipeline: DecisionPipeline, way: WayIn[Answer], decided: Decided) -> Decided:
+    """The call with what was found replaced, and the decision about that; or as it is, where it is to be held."""
+    masked = await way.masked(decided.state, decided.identity, decided)
+    if masked is None:
+        return decided
+    recall = partial(way.recall, decided.identity, masked.candidate)
+    decision = await decide_masked(pipeline, decided.state, decided.decision, masked, recall)
+    return decided if decision is None else replace(decided, candidate=masked.candidate, decision=decision)
+
+
+async def decide_masked(
+    pipeline: DecisionPipeline, state: OrganizationState, first: Decision, masked: Masked, recall: Recall
+) -> Decision | None:
+    """The decision about the call in which something was replaced. None: a policy that masks still finds something in
+    it, or cannot look at all of it. Then that policy holds the call as it was (``first``)."""
+    second = await pipeline.decide(state, masked.candidate, recall)
+    before = {str(entry["policy_id"]): entry for entry in first.nlp}
+    masking = {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK} & before.keys()
+    said = {str(entry["policy_id"]): entry for entry in second.nlp}
+    if second.verdict is not Verdict.DENY and not all(one in said and _is_clear(said[one]) for one in masking):
+        return None
+    found = {one for one in masking if before[one]["outcome"] == Outcome.MATCH}
+    return replace(
+        second,
+        nlp=tuple(
+            {**before[policy_id], "decision": OnMatch.MASK.value} if policy_id in found else entry
+            for policy_id, entry in said.items()
+        ),
+        evaluation_time_ms=round(first.evaluation_time_ms + second.evaluation_time_ms, 3),
+        to_mask=(),
+        masked={"count": masked.count, "kinds": list(masked.kinds)},
+    )
+
+
+def _is_clear(entry: JsonObject) -> bool:
+    """Nothing was found, and all was inspected."""
+    return entry["outcome"] == Outcome.CLEAR and entry["error"] is None

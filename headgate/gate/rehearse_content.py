@@ -1,7 +1,7 @@
 """Applies content policies in a dry run. Records and counts nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.judge_content import concerned_policies, judge, tighten
@@ -10,7 +10,7 @@ from headgate.gate.pipeline import Recall
 from headgate.judges.model import Question
 from headgate.nlp_policies.model import NlpPolicy, NlpResult
 from headgate.nlp_policies.rehearsal import Rehearsals
-from headgate.policies.model import Decision
+from headgate.policies.model import Decision, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,16 @@ class RehearsedContent:
     @property
     def names(self) -> dict[str, str]:
         return {one.policy.policy_id: one.policy.draft.name for one in self.policies}
+
+    def masked_by(self, again: Sequence[RehearsedPolicy]) -> tuple[RehearsedPolicy, ...]:
+        """``again``: what was said of the call in which something was replaced. Of what was replaced, this says what it
+        was."""
+        found = {
+            one.policy.policy_id: replace(one, result=replace(one.result, decision=Verdict.ALLOW))
+            for one in self.policies
+            if one.result is not None and one.result.to_mask
+        }
+        return tuple(found.get(one.policy.policy_id, one) for one in again)
 
 
 class ContentRehearsal:

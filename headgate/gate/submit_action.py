@@ -22,20 +22,28 @@ from headgate.executions.keep_call import ALLOWED_PRIORITY, keep_call, queue_cal
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, Submission, candidate_for, with_connection
 from headgate.gate.exempt_call import exempted, first_usable
+from headgate.gate.masked_body import masked_body
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Masked, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, attention_of, hold_row, observe_nothing
 from headgate.gate.refusals import not_recorded
 from headgate.gate.tool_change import with_tool_change
 from headgate.grants.exemption_store import Exemption, use_exemption
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import ConflictError, UnavailableError
+from headgate.kernel.errors import (
+    AmbiguousRequestError,
+    ConflictError,
+    PayloadTooLargeError,
+    UnavailableError,
+    ValidationError,
+)
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
+from headgate.tools.explicit import with_body
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
@@ -113,6 +121,21 @@ class SubmitAction:
 
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return NOTHING_RECALLED
+
+    async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> Masked | None:
+        """None for what the agent carries out itself: it has the params already."""
+        draft, submission = decided.candidate.draft, decided.candidate.submission
+        call = draft.call
+        made = None if call is None else masked_body(call.headers, call.query, call.body, decided.decision.to_mask)
+        if call is None or made is None:
+            return None
+        try:
+            masked = with_body(draft, call, made.body, self._catalogue)
+            candidate = await self.read(identity, len(made.body), candidate_for, identity, masked, submission)
+        except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
+            return None
+        bound = await _bind(identity, candidate, state)
+        return Masked(bound, made.count, made.kinds)
 
     async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain | None:
         return await first_usable(decided, self._clock(), partial(self._claim, decided))

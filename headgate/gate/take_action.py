@@ -114,6 +114,10 @@ class _Taking:
         async with self.use_case.database.transaction(org_id) as connection:
             return verdicts_in(await held_decision(connection, org_id, approval_id, candidate.agent_id))
 
+    async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> None:
+        """The agent has the params already: nothing of them can be replaced."""
+        return
+
     async def exempt(self, decided: Decided) -> Taken | DecideAgain | None:
         """An approval of exactly this call goes before a grant, and nothing exempts from a denial here."""
         return None

@@ -72,9 +72,9 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
     )
     _check("threshold", 0 <= draft.threshold <= 1, "a number from 0 to 1")
     _check("prompt", len(draft.prompt or "") <= PROMPT_MAX_CHARACTERS, f"at most {PROMPT_MAX_CHARACTERS} characters")
-    may_tag = draft.provider == EMBEDDED
+    stops = draft.on_match.verdict is not Verdict.ALLOW and draft.on_match is not OnMatch.MASK
     expected = f"deny or require_approval unless the provider is {EMBEDDED}"
-    _check("on_match", may_tag or draft.on_match is not OnMatch.TAG, expected)
+    _check("on_match", stops or draft.provider == EMBEDDED, expected)
     _check("on_error", draft.on_error is not Verdict.ALLOW, "deny or require_approval")
     _check("daily_limit", 1 <= draft.daily_limit <= 10_000_000, "a whole number from 1 to 10000000")
     for name in ("tools", "operations", "agents", "except_headers", "kinds", "except_tools"):
@@ -107,6 +107,8 @@ def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]
     holds = draft.on_match is OnMatch.REQUIRE_APPROVAL or draft.on_error is Verdict.REQUIRE_APPROVAL
     if draft.scope.direction is not Direction.REQUEST and holds:
         yield "an answer cannot be held for a person: require_approval withholds it, as deny does"
+    if draft.on_match is OnMatch.MASK:
+        yield "what cannot be replaced in place (encoded text, addresses, headers, signed calls) is held or withheld"
     if draft.on_match is OnMatch.TAG:
         yield "a match passes: tag labels the call, and stops nothing"
     if draft.scope.direction is Direction.RESPONSE and not (draft.scope.tools or draft.scope.operations):
@@ -139,6 +141,8 @@ def _embedded(draft: NlpDraft) -> NlpDraft:
     known = kinds_of(EmbeddedModel(model or ""))
     expected = f"some of {', '.join(sorted(known))}" if known else f"empty but for {_WITH_KINDS}"
     _check("scope.kinds", known.issuperset(draft.scope.kinds), expected)
+    may_mask = draft.on_match is not OnMatch.MASK or model not in HEURISTICS
+    _check("on_match", may_mask, "deny, require_approval or tag for a model that judges a text as a whole")
     if model == EmbeddedModel.KEYWORDS:
         parse_keywords(draft.prompt or "")
     return replace(draft, model=model)

@@ -13,7 +13,7 @@ from typing import Final
 from headgate.detectors.model import Finding
 from headgate.judges.model import NO_USAGE, Usage
 from headgate.kernel.canonical_json import JsonObject
-from headgate.policies.model import Verdict
+from headgate.policies.model import FoundText, Verdict
 
 EMBEDDED: Final = "embedded"
 ONNX: Final = "onnx"
@@ -44,15 +44,26 @@ class Direction(StrEnum):
 
 
 class OnMatch(StrEnum):
-    """What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found."""
+    """What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found.
+    ``mask``: it passes with what was found replaced; where that cannot be done, it is held."""
 
     DENY = "deny"
     REQUIRE_APPROVAL = "require_approval"
     TAG = "tag"
+    MASK = "mask"
 
     @property
     def verdict(self) -> Verdict:
-        return Verdict.ALLOW if self is OnMatch.TAG else Verdict(self.value)
+        """Of a match by itself: whoever cannot mask holds."""
+        return _VERDICTS[self]
+
+
+_VERDICTS: Final = {
+    OnMatch.DENY: Verdict.DENY,
+    OnMatch.REQUIRE_APPROVAL: Verdict.REQUIRE_APPROVAL,
+    OnMatch.TAG: Verdict.ALLOW,
+    OnMatch.MASK: Verdict.REQUIRE_APPROVAL,
+}
 
 
 class Outcome(StrEnum):
@@ -151,7 +162,7 @@ class NlpResult:
     ``engine``: detector, heuristic, classifier or judge. ``findings`` only from detectors; never what was found itself.
     ``question``: a digest of everything that a judge's answer depends on; ``template``: the version of its prompt;
     ``cached``: nobody was asked for this answer. ``tags``: the kinds that the call is labelled with, whether it passes
-    or not.
+    or not. ``to_mask``: what of it is to be replaced; with the decision ``allow``, it was.
     """
 
     policy_id: str
@@ -174,11 +185,14 @@ class NlpResult:
     template: str | None = None
     question: str | None = None
     tags: tuple[str, ...] = ()
+    to_mask: tuple[FoundText, ...] = ()
 
     @property
     def action(self) -> str:
-        """What is done, in a word: ``tag`` where the call passes with tags, else the decision."""
-        return OnMatch.TAG.value if self.tags and self.decision is Verdict.ALLOW else self.decision.value
+        """What is done, in a word: ``tag`` or ``mask`` where the call passes so, else the decision."""
+        if self.decision is Verdict.ALLOW and (self.tags or self.to_mask):
+            return OnMatch.TAG.value if self.tags else OnMatch.MASK.value
+        return self.decision.value
 
     def record(self) -> JsonObject:
         """An entry of ``nlp`` in the decision and its event; a judge's says what its answer took, and to what."""

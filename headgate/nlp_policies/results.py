@@ -11,6 +11,7 @@ from headgate.judges.model import Failure, Provider, Verdict
 from headgate.judges.prompt import template_version
 from headgate.nlp_policies.model import NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.nlp_policies.recall import RecalledVerdict
+from headgate.policies.model import FoundText
 from headgate.policies.model import Verdict as Decided
 
 _WORST: Final = 1.0
@@ -43,10 +44,22 @@ def detected(policy: NlpPolicy, found: Assessment, *, limits_pass: bool = False)
         error=Failure.NOT_INSPECTED.value if outcome is Outcome.ERROR else None,
         findings=found.inspection.findings,
         tags=found.issues if matches and draft.on_match is OnMatch.TAG else (),
+        to_mask=_to_mask(found, draft.threshold) if matches and draft.on_match is OnMatch.MASK else (),
     )
     if result.decision is Decided.ALLOW and not found.inspection.complete:
         return _tagged_in_part(policy, result, is_unscannable=found.inspection.is_unscannable(limits_too=limits_pass))
     return result
+
+
+def _to_mask(found: Assessment, threshold: float) -> tuple[FoundText, ...]:
+    """Nothing where not all was inspected."""
+    if not found.inspection.complete:
+        return ()
+    return tuple(
+        FoundText(one.span.path, one.span.start, one.span.end, one.kind)
+        for one in found.inspection.findings
+        if one.span is not None and one.confidence >= threshold
+    )
 
 
 def _tagged_in_part(policy: NlpPolicy, result: NlpResult, *, is_unscannable: bool) -> NlpResult:

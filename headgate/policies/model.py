@@ -33,6 +33,16 @@ class Verdict(StrEnum):
     REQUIRE_APPROVAL = "require_approval"
 
 
+@dataclass(frozen=True, slots=True)
+class FoundText:
+    """What a content policy masks: characters of the text at ``path`` of the judged content, and their kind."""
+
+    path: tuple[str | int, ...]
+    start: int
+    end: int
+    kind: str
+
+
 class RiskLevel(StrEnum):
     LOW = "low"
     MEDIUM = "medium"
@@ -178,7 +188,8 @@ class Decision:
     require_approval. Times are None if no policy sets them. ``nlp``: an entry for each NLP policy that ran.
     ``exempted_by``: the grant or break-glass use that allows what ``spoken`` would not. ``capture``: the least that any
     of ``spoken`` permits; None: unspecified. ``is_final``: a destination rule, a stop or a canary token denies it, and
-    no exemption overrides that. ``canaries``: an entry for each canary token that the call holds.
+    no exemption overrides that. ``canaries``: an entry for each canary token that the call holds. ``to_mask``: what
+    content policies would replace. ``masked``: what was replaced in the call that was decided, ``{count, kinds}``.
     """
 
     verdict: Verdict
@@ -197,6 +208,8 @@ class Decision:
     capture: CaptureLevel | None = None
     is_final: bool = False
     canaries: tuple[JsonObject, ...] = ()
+    to_mask: tuple[FoundText, ...] = ()
+    masked: JsonObject | None = None
 
     def record(self) -> JsonObject:
         """The specification's decision object, with the policy versions behind it."""
@@ -213,6 +226,8 @@ class Decision:
             record["nlp"] = list(self.nlp)
         if self.canaries:
             record["canaries"] = list(self.canaries)
+        if self.masked is not None:
+            record["masked"] = self.masked
         if self.exempted_by is not None:
             record["exempted_by"] = self.exempted_by
         if self.hold_seconds is not None:

@@ -7,7 +7,7 @@ covers").
 
 import ipaddress
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
@@ -39,6 +39,13 @@ class HttpCall:
     query: str
     headers: tuple[tuple[bytes, bytes], ...]
     body: bytes
+
+
+def with_body_of(call: HttpCall, body: bytes) -> HttpCall:
+    """``call`` with another body, and its length."""
+    length = str(len(body)).encode()
+    fields = tuple((name, length if name.lower() == b"content-length" else value) for name, value in call.headers)
+    return replace(call, headers=fields, body=body)
 
 
 def url_bytes(call: HttpCall) -> int:

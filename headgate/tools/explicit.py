@@ -11,6 +11,7 @@ from dataclasses import replace
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.protocols.draft import ActionDraft, ProtocolFacts, Source, make_draft
+from headgate.protocols.http_call import HttpCall, with_body_of
 from headgate.protocols.mcp import told_message
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
@@ -48,3 +49,12 @@ def explicit_draft(
             details={"field": "operation", "tool": read.tool, "operation": read.operation},
         )
     return replace(read, source=Source.API, context=context, delegation=delegation)
+
+
+def with_body(draft: ActionDraft, call: HttpCall, body: bytes, catalogue: CatalogueIndex) -> ActionDraft:
+    """``draft``, whose call is ``call``, with another body. Raises AmbiguousRequestError, PayloadTooLargeError,
+    ValidationError: it would be another operation."""
+    read = interpret(with_body_of(call, body), catalogue)
+    if (read.tool, read.operation) != (draft.tool, draft.operation):
+        raise ValidationError(f"The call would be {read.tool}.{read.operation}.", details={"field": "body"})
+    return replace(read, source=Source.API, context=draft.context, delegation=draft.delegation)

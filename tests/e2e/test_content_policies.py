@@ -1,6 +1,9 @@
 """Policies about content in the proxy's decisions: what the rules allow is refused, held, or goes on."""
 
 import contextlib
+import gzip
+import hashlib
+import json
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +20,11 @@ _MAIL = {"note": "write to maria.keller@example.com"}
 def _allowed(path: str) -> str:
     package = path.strip("/").replace("/", ".t")
     return f'package {package}\n\nallow if input.http.path == "{path}"\n'
+
+
+def _held(path: str) -> str:
+    package = path.strip("/").replace("/", ".t")
+    return f'package {package}\n\nrequire_approval contains "a person decides" if input.http.path == "{path}"\n'
 
 
 @contextlib.contextmanager
@@ -51,6 +59,54 @@ def test_a_tagged_call_goes_on_and_both_directions_label_it(administrator, agent
         found = administrator.api.get("/v1/actions/search", params={"tag": "email", "path": path}).json()["data"]
     assert len(upstream.of(path)) == 1
     assert [one["tags"] for one in found] == [["email"]]
+
+
+_MASKED = {"note": "write to [masked: email]"}
+
+
+def test_what_is_found_is_replaced_in_what_is_sent_and_recorded(administrator, agent, upstream, path) -> None:
+    with administrator.policy(_allowed(path)), _content_policy(administrator, on_match="mask"):
+        assert agent.call("POST", upstream.url + path, json=_MAIL).status_code == 200
+        [sent] = upstream.of(path)
+        assert json.loads(sent.body) == _MASKED
+        assert sent.headers["content-length"] == str(len(sent.body))
+        [found] = administrator.api.get("/v1/actions/search", params={"path": path}).json()["data"]
+        action = administrator.api.get(f"/v1/actions/{found['id']}", params={"expand": "all"}).json()
+    assert (action["masked"], action["policies"][-1]["decision"]) == ({"count": 1, "kinds": ["email"]}, "mask")
+    assert "maria" not in json.dumps(action)
+    assert action["request"]["http"]["body_sha256"].endswith(hashlib.sha256(sent.body).hexdigest())
+
+
+def test_an_approval_is_for_the_masked_call(administrator, agent, upstream, path) -> None:
+    with administrator.policy(_held(path)), _content_policy(administrator, on_match="mask"):
+        call = agent.call_later("POST", upstream.url + path, json=_MAIL)
+        pending = administrator.pending(path)
+        assert "maria" not in json.dumps(administrator.api.get(f"/v1/approvals/{pending['id']}").json())
+        administrator.approve(pending["id"])
+        assert call.result().status_code == 200
+    assert [json.loads(one.body) for one in upstream.of(path)] == [_MASKED]
+
+
+_UNMASKABLE: dict[str, dict[str, Any]] = {
+    "header": {"json": _MAIL, "headers": {"x-owner": "maria.keller@example.com"}},
+    "query": {"json": _MAIL, "params": {"to": "maria.keller@example.com"}},
+    "name": {"json": {"maria.keller@example.com": 1}},
+    "encoded": {"json": {"note": b"maria.keller@example.com".hex()}},
+    "coding": {"content": gzip.compress(json.dumps(_MAIL).encode()), "headers": {"content-encoding": "gzip"}},
+    "digest": {"json": _MAIL, "headers": {"content-digest": "sha-256=:x:"}},
+    "form": {"data": _MAIL},
+}
+
+
+@pytest.mark.parametrize("how", _UNMASKABLE)
+def test_what_cannot_be_masked_is_held_as_it_is(administrator, agent, upstream, path, how) -> None:
+    with administrator.policy(_allowed(path)), _content_policy(administrator, on_match="mask"):
+        call = agent.call_later("POST", upstream.url + path, **_UNMASKABLE[how])
+        pending = administrator.pending(path)
+        assert upstream.of(path) == []
+        administrator.deny(pending["id"], "no")
+        assert call.result().status_code == 403
+    assert upstream.of(path) == []
 
 
 def test_a_call_that_is_held_for_its_content_goes_on_once_approved(administrator, agent, upstream, path) -> None:

@@ -26,6 +26,7 @@ from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.http_call import HttpCall
 from headgate.vault.service import Vault
 from tests.entry_codes import CODES
 
@@ -43,6 +44,9 @@ class _Reading:
 
     def drop(self) -> None:
         """It is small."""
+
+    async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ export interface ActionAnswer {
   execution: ExecutionAnswer | null;
   id: string;
   is_duplicate: boolean | null;
+  masked?: MaskedAnswer | null;
   operation: string;
   status: string;
   tags?: string[] | null;
@@ -59,6 +60,7 @@ export interface ActionDetailAnswer {
   execution: ExecutionAnswer | null;
   id: string;
   is_duplicate: boolean | null;
+  masked?: MaskedAnswer | null;
   operation: string;
   parent_action_id?: string | null;
   policies?: PolicySayAnswer[] | null;
@@ -1346,6 +1348,7 @@ export interface FoundActionAnswer {
   execution: ExecutionAnswer | null;
   id: string;
   is_duplicate: boolean | null;
+  masked?: MaskedAnswer | null;
   operation: string;
   request_line: RequestLineAnswer | null;
   source: string;
@@ -1794,6 +1797,12 @@ export interface MadeInvitationAnswer {
   status: string;
 }
 
+/** What content policies with on_match mask replaced in the request before it was sent. */
+export interface MaskedAnswer {
+  count: number;
+  kinds: string[];
+}
+
 /** POST /v1/connections/mastodon/register: an application at the instance; then its owner consents. */
 export interface MastodonRegistration {
   agents?: Agents;
@@ -2187,8 +2196,8 @@ export interface OfferRequest {
   tools: { [name: string]: PydanticTypesJsonValue }[];
 }
 
-/** What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found. */
-export type OnMatch = "deny" | "require_approval" | "tag";
+/** What a match does to a call. ``tag``: the call passes, and is labelled with the kinds of what was found. ``mask``: it passes with what was found replaced; where that cannot be done, it is held. */
+export type OnMatch = "deny" | "require_approval" | "tag" | "mask";
 
 /** POST /admin/break-glass. */
 export interface OpenRequest {

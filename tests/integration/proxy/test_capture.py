@@ -19,8 +19,12 @@ from addons.verdict import flow_state
 from headgate.gate.candidate import candidate_for, read_action
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import AnsweredCall
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.model import OnMatch
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
 from headgate.traffic.model import Captured, CaptureLevel, Loss
@@ -28,7 +32,7 @@ from headgate.traffic.rules import CaptureRules, parse_capture_rules
 from headgate.traffic.spool_reader import ended_processes, finished_segments, lost_with, read_segment
 from headgate.traffic.spool_writer import SpoolWriter
 from proxy.capture_queue import CaptureQueue
-from tests.integration.proxy.answers.scripts import policy
+from tests.integration.proxy.answers.scripts import MAIL, plain, policy
 from tests.integration.proxy.conftest import Allow, caller_named, parse
 from tests.unit.traffic.samples import vault_in
 
@@ -270,6 +274,19 @@ async def test_what_broke_off_before_policies_looked_at_it_is_kept_without_its_w
     (one,) = await kept.exchanges()
     assert (one.status, one.response) == (200, None)
     assert "unlooked" not in repr(one) and one.error is not None
+
+
+async def test_of_a_masked_answer_what_the_agent_got_is_kept(start_capturing) -> None:
+    kept = await start_capturing()
+    async with open_client() as client:
+        evaluator = Evaluator(Judges(client), DailyBudgets(system_clock))
+        masking = policy(on_match=OnMatch.MASK)
+        kept.decide.judge = AnswerJudge(evaluator, (masking,), {}, AnsweredCall("http", "get"), "agt_1")
+        kept.running.upstream.scripts[b"/masked"] = [plain(f"to {MAIL}".encode())]
+        received = parse(await kept.running.secure(kept.running.get("/masked")))
+        (one,) = await kept.exchanges()
+    assert (received.status, received.body) == (200, b"to [masked: email]")
+    assert (one.response.body, MAIL in repr(one)) == (received.body, False)
 
 
 class _NobodyIsAsked(Evaluator):

@@ -14,7 +14,7 @@ from headgate.agents.scopes import KeyKind
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.organization_state import MOST_DECISIONS
-from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, pass_through
 from headgate.gate.preconditions import stopped
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -102,6 +102,9 @@ class _Way:
 
     async def recall(self, identity: KeyIdentity, candidate: BoundCandidate) -> Recalled:
         return NOTHING_RECALLED
+
+    async def masked(self, state: Any, identity: KeyIdentity, decided: Decided) -> Masked | None:
+        return None
 
     async def exempt(self, decided: Decided) -> str:
         self.exempted.append(decided)

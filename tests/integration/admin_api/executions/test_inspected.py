@@ -74,6 +74,24 @@ async def test_a_tag_of_the_answer_is_a_tag_of_the_action(gate, working, service
     assert [(one["id"], one["tags"]) for one in found] == [(action["id"], ["email"])]
 
 
+async def test_a_mask_keeps_the_answer_without_what_was_found(gate, working, service, ended) -> None:
+    await _policy(gate, on_match="mask")
+    service.answers = [_GET_FOUND]
+    action = await _carried_out(gate, working, ended)
+    result = action["execution"]["result"]
+    assert result["body"] == {"id": "ord_1", "state": "[masked: email]"}
+    assert (result["inspection"]["masked"]["kinds"], result["inspection"]["nlp"][0]["decision"]) == (["email"], "mask")
+    assert result["sha256"] == result["inspection"]["masked"]["sha256"]
+    events = (await gate.person().get("/admin/audit", params={"action_id": action["id"]})).text
+    assert _MAIL not in events
+
+
+async def test_a_mask_of_a_header_withholds(gate, working, service, ended) -> None:
+    await _policy(gate, on_match="mask")
+    service.answers = [(200, {"X-Owner": _MAIL}, {"id": "ord_1"})]
+    await _is_withheld(gate, await _carried_out(gate, working, ended), "email")
+
+
 async def test_a_header_counts_too(gate, working, service, ended) -> None:
     await _policy(gate)
     service.answers = [(200, {"X-Owner": _MAIL}, {"id": "ord_1"})]
