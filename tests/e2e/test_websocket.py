@@ -207,11 +207,13 @@ def test_a_message_that_is_too_large(agent: Agent, server: SocketServer, allowed
         assert closed(connection) == (1009, "Payload too large")
 
 
+@pytest.mark.parametrize("on_match", ["deny", "mask"])
 def test_what_the_server_sends_is_inspected(
-    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, on_match: str
 ) -> None:
+    """A message is not masked, but withheld."""
     server.answers["leak " + path] = "write to maria.keller@example.com"
-    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "deny"}
+    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": on_match}
     scope = {"tools": ["websocket"], "direction": "response"}
     made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": scope})
     try:
