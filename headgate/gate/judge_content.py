@@ -53,7 +53,7 @@ class ContentJudge:
             sent = self._windows.read(candidate.digest.hex(), content.by_field())
             elsewhere: list[Sent] = []
             if self._shared is not None:
-                elsewhere, told = await self._shared.tell(*agent, sent)
+                elsewhere, told = await self._shared.tell(*agent, sent, knows_own=self._windows.knows(*agent))
             content = replace(content, joined=self._windows.enter(*agent, sent, elsewhere))
         results = await _ask(self._evaluator, policies, content, state.nlp_providers, recalled)
         if sent is not None and decision_of(results) is not Verdict.ALLOW:

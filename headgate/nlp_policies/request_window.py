@@ -55,6 +55,10 @@ class RequestWindows:
     def read(self, key: str, value: JsonValue) -> Sent:
         return Sent(self.clock(), key, _texts(value))
 
+    def knows(self, org_id: str, agent_id: str) -> bool:
+        """Whether the agent has a window here, which holds what it has sent through this process."""
+        return (org_id, agent_id) in self._agents
+
     def enter(self, org_id: str, agent_id: str, sent: Sent, elsewhere: Sequence[Sent] = ()) -> tuple[JoinedText, ...]:
         """What this request makes together with those before it, ``elsewhere`` through other processes."""
         texts, since = sent.texts, sent.at - WINDOW_SECONDS

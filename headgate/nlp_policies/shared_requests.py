@@ -7,15 +7,17 @@ reads none of them. Without Valkey a process knows its own requests only.
 
 import asyncio
 import json
+import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any, Final
 
 import structlog
 from redis.asyncio import Redis
+from redis.commands.core import AsyncScript
 from redis.exceptions import RedisError
 
 from headgate.kernel.sealing import Seal
@@ -26,6 +28,19 @@ _log = structlog.get_logger(__name__)
 
 DEADLINE_SECONDS: Final = 0.25
 _RETRY_SECONDS: Final = 5.0
+_TELL: Final = """
+local told = {}
+for _, one in ipairs(redis.call('LRANGE', KEYS[1], 0, -1)) do
+  if ARGV[4] == '' or string.sub(one, 1, #ARGV[4]) ~= ARGV[4] then
+    table.insert(told, one)
+  end
+end
+redis.call('RPUSH', KEYS[1], ARGV[1])
+redis.call('LTRIM', KEYS[1], -tonumber(ARGV[2]), -1)
+redis.call('EXPIRE', KEYS[1], ARGV[3])
+return told
+"""
+_NAME_BYTES: Final = 16
 _OPENED_MAX: Final = 1024
 """At most some 16 MB: what an agent has sent lately stands in the answer to each of its requests."""
 
@@ -37,45 +52,42 @@ class SharedRequests:
     valkey: Redis
     secret: Secret
     monotonic: Callable[[], float] = time.monotonic
+    _own: bytes = field(default_factory=lambda: os.urandom(_NAME_BYTES))
+    """The process, before each of its entries."""
     _seal: Seal = field(init=False)
+    _tell: AsyncScript = field(init=False)
     _alone_until: float = 0.0
     _opened: OrderedDict[bytes, Sent | None] = field(default_factory=OrderedDict)
 
     def __post_init__(self) -> None:
         self._seal = Seal(self.secret, b"headgate requests of an agent")
+        self._tell = self.valkey.register_script(_TELL)
 
-    async def tell(self, org_id: str, agent_id: str, sent: Sent) -> tuple[list[Sent], bytes | None]:
-        """What was told before, and what takes this one back."""
+    async def tell(self, org_id: str, agent_id: str, sent: Sent, *, knows_own: bool) -> tuple[list[Sent], bytes | None]:
+        """What was told before, and what takes this one back. ``knows_own``: without what this process has told, which
+        is most of it: each call would read up to 16 KB again."""
         name = _name(org_id, agent_id)
-        sealed = self._seal.seal(json.dumps([sent.at, sent.key, sent.texts]).encode(), name)
-
-        def add(pipe: Any) -> None:
-            pipe.lrange(name, 0, -1)
-            pipe.rpush(name, sealed)
-            pipe.ltrim(name, -REQUESTS_MAX, -1)
-            pipe.expire(name, WINDOW_SECONDS)
-
-        answers = await self._run(add)
-        if answers is None:
+        entry = self._own + self._seal.seal(json.dumps([sent.at, sent.key, sent.texts]).encode(), name)
+        but = self._own if knows_own else b""
+        told = await self._in_time(lambda: self._tell([name], [entry, REQUESTS_MAX, WINDOW_SECONDS, but]))
+        if told is None:
             return [], None
-        return [one for one in (self._open(name, sealed) for sealed in answers[0]) if one is not None], sealed
+        return [one for one in (self._open(name, entry[_NAME_BYTES:]) for entry in told) if one is not None], entry
 
-    async def take_back(self, org_id: str, agent_id: str, sealed: bytes) -> None:
+    async def take_back(self, org_id: str, agent_id: str, entry: bytes) -> None:
         """The request is not sent."""
-        await self._run(lambda pipe: pipe.lrem(_name(org_id, agent_id), 0, sealed))
+        await self._in_time(lambda: self.valkey.lrem(_name(org_id, agent_id), 0, entry))  # type: ignore[arg-type]  # bytes
 
-    async def _run(self, add: Callable[[Any], object]) -> list[Any] | None:
+    async def _in_time(self, ask: Callable[[], Awaitable[Any]]) -> Any:
         if self.monotonic() < self._alone_until:
             return None
         try:
-            async with asyncio.timeout(DEADLINE_SECONDS), self.valkey.pipeline(transaction=True) as pipe:
-                add(pipe)
-                answers: list[Any] = await pipe.execute()
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                return await ask()
         except (RedisError, OSError, TimeoutError) as error:
             self._alone_until = self.monotonic() + _RETRY_SECONDS
             _log.warning("requests_of_agents_per_process", error=type(error).__name__)
             return None
-        return answers
 
     def _open(self, name: str, sealed: bytes) -> Sent | None:
         """None: of an installation with another secret, or not ours."""

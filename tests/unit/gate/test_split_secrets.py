@@ -1,6 +1,7 @@
 """A credential that is cut into pieces is found where the pieces meet."""
 
 import base64
+import itertools
 from types import SimpleNamespace
 
 import pytest
@@ -36,6 +37,7 @@ from headgate.tools.load import load_catalogues
 from tests.unit.gate.test_judged_locations import _NOW, SECRET, call, form, json_call, judged
 
 _PARTS = [SECRET[:9], SECRET[9:20], SECRET[20:31], SECRET[31:]]
+_LATER = itertools.count()
 _ENCODED = base64.b64encode(SECRET.encode()).decode()
 
 FIELDS = {
@@ -91,7 +93,7 @@ class _Agent:
     def __init__(self, client: OutgoingClient, shared: SharedRequests | None = None) -> None:
         self.seconds = 0.0
         evaluator = Evaluator(Judges(client), DailyBudgets(system_clock), deadline_seconds=30)
-        self._judge = ContentJudge(evaluator, lambda: self.seconds, shared)
+        self._judge = ContentJudge(evaluator, lambda: self.seconds + next(_LATER) / 1e6, shared)
         draft = NlpDraft("No secrets", NlpPolicyType.CONTENT_SAFETY, model="secrets", threshold=0.6)
         self._policy = NlpPolicy("org_1", "nlp_1", 1, draft, _NOW, _NOW)
 
@@ -194,7 +196,21 @@ async def test_what_is_told_again_is_opened_once_and_not_kept_for_ever(
         await processes[0].sends(call(query=f"page={100 + number}"))
     opened.clear()
     await processes[0].sends(call(query="page=200"))
-    assert len(opened) == 1
+    assert opened == []  # its own requests it knows
+    await processes[1].sends(call(query="page=201"))
+    await processes[0].sends(call(query="page=202"))
+    assert len(opened) == REQUESTS_MAX + 1
+
+
+async def test_a_process_that_has_lost_its_window_is_told_all_of_it(processes: list[_Agent]) -> None:
+    *before, last = CALLS["query"]
+    for one in before:
+        await processes[0].sends(one)
+    for number in range(2 * ORGANIZATION_AGENTS_MAX):
+        processes[0]._judge._windows.enter(
+            "org_1", f"agt_other{number}", RequestWindows(lambda: 1.0).read("1", {"body": "x"})
+        )
+    assert await processes[0].sends(last) is Verdict.REQUIRE_APPROVAL
 
 
 async def test_valkey_keeps_nothing_that_can_be_read(processes: list[_Agent], valkey_url: str) -> None:
