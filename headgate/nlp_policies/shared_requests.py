@@ -42,7 +42,7 @@ return told
 """
 _NAME_BYTES: Final = 16
 _OPENED_MAX: Final = 1024
-"""At most some 16 MB: what an agent has sent lately stands in the answer to each of its requests."""
+"""At most some 16 MB: what other processes have told lately stands in each answer."""
 
 
 @dataclass(slots=True)
