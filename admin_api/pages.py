@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
@@ -127,6 +127,12 @@ def page(template: str, context: Mapping[str, object], *, status: int = 200) -> 
 def see_other(location: str) -> Response:
     """Go on there with GET (RFC 9110, section 15.4.4): what a form that was carried out answers."""
     return Response(status_code=303, headers={"Location": location})
+
+
+def list_or_item(list_path: str, list_query: str, item_id: str) -> str:
+    """Returns the page that a form of an item was on: the list with this query, or without one the item's own page."""
+    query = _query(dict(parse_qsl(list_query.removeprefix("?"))))
+    return f"{list_path}{query or f'/{item_id}'}"
 
 
 def pages(*statuses: int) -> dict[int | str, dict[str, Any]]:

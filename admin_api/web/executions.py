@@ -11,7 +11,7 @@ from admin_api.agents.schemas import AgentAnswer
 from admin_api.executions.routes import destinations, get, list_all, process, process_all, retry, stats
 from admin_api.executions.schemas import DestinationItem, ProcessBody, RetryBody
 from admin_api.identifiers import ActionId, ExecutionId
-from admin_api.pages import see_other
+from admin_api.pages import list_or_item, see_other
 from admin_api.pagination import ListRequest
 from admin_api.web.api import Api, CurrentApi
 from admin_api.web.call import actors_of
@@ -73,7 +73,7 @@ async def one(api: CurrentApi, execution_id: ExecutionId) -> Response:
 
 @router.post("/executions/{execution_id}", response_class=Response)
 async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
-    """Retries a failed execution, or runs a queued one now."""
+    """Retries a failed execution, or runs a queued one now, and returns to the page that the form was on."""
     form = await form_of(api.request)
     try:
         match form.text("act"):
@@ -88,7 +88,7 @@ async def change(api: CurrentApi, execution_id: ExecutionId) -> Response:
         raise
     except HeadgateError as error:
         return await _one_page(api, execution_id, error)
-    return see_other(f"{_PATH}/{execution_id}")
+    return see_other(list_or_item(_PATH, form.text("list"), execution_id))
 
 
 async def _list_page(

@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from admin_api.identifiers import ExchangeId
-from admin_api.pages import see_other
+from admin_api.pages import list_or_item, see_other
 from admin_api.pagination import ListRequest, list_request
 from admin_api.traffic.asker import asker_of
 from admin_api.traffic.compare_routes import MessageDifference, diff
@@ -77,7 +77,7 @@ async def one(api: CurrentApi, exchange_id: ExchangeId) -> Response:
 
 @router.post("/traffic/{exchange_id}", response_class=Response)
 async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
-    """Replaces the note and the tags of an exchange."""
+    """Replaces the note and the tags of an exchange, and returns to the page that the form was on."""
     form = await form_of(api.request)
     try:
         tags = form.text("tags").replace(",", " ").split()
@@ -85,7 +85,7 @@ async def write_about(api: CurrentApi, exchange_id: ExchangeId) -> Response:
         await api.call(annotate, exchange_id, body, api.principal, api.dependencies)
     except HeadgateError as error:
         return await _exchange_page(api, exchange_id, error, form)
-    return see_other(f"/traffic/{exchange_id}")
+    return see_other(list_or_item("/traffic", form.text("list"), exchange_id))
 
 
 @router.post("/traffic/{exchange_id}/erase", response_class=Response)

@@ -108,3 +108,13 @@ def test_back_after_a_decision_shows_what_is_true_and_decides_nothing(
     expect(page.locator("form.decide")).to_have_count(0)
     votes = [one for one in administrator.approval(approval_id)["history"] if one["event"] == "approved"]
     assert len(votes) == 1
+
+
+def test_a_form_beside_the_list_returns_to_it(open_window: OpenWindow, world: World) -> None:
+    exchange_id = world.names["other_exchange_id"]
+    page = open_window(script=False).open(f"/traffic?host=127.0.0.1&exchange={exchange_id}")
+    page.get_by_role("textbox", name="Tags").fill("beside")
+    page.get_by_role("button", name="Save note").click()
+    expect(page.get_by_role("region", name="Exchange", exact=True).get_by_role("link", name="beside")).to_be_visible()
+    expect(page.locator("#exchanges")).to_be_visible()
+    assert page.url.endswith(f"/traffic?host=127.0.0.1&exchange={exchange_id}")
