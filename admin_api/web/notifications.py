@@ -32,20 +32,31 @@ _LIMITS: Final[JsonObject] = {
             "type": "integer",
             "minimum": 1,
             "maximum": 1000,
-            "description": "Maximum number of single messages to a channel in one window. A digest contains the rest.",
+            "description": "Maximum for a channel. A digest contains the rest.",
         },
-        "window_seconds": {"type": "integer", "minimum": 10, "maximum": 86_400, "description": "Length of the window."},
+        "window_seconds": {
+            "type": "integer",
+            "minimum": 10,
+            "maximum": 86_400,
+            "description": "Headgate counts the messages in this time.",
+        },
         "link_seconds": {
             "type": "integer",
             "minimum": 60,
             "maximum": 86_400,
-            "description": "Validity of the link in a message.",
+            "description": "Of the link that each message has.",
         },
         "people": {
             "type": "object",
-            "description": "Slack accounts without a matching email address, with the id of their user.",
+            "description": "Accounts without a matching email address, with the ID of their member.",
         },
     }
+}
+_LABELS: Final = {
+    "most_single": "Messages per window",
+    "window_seconds": "Window in seconds",
+    "link_seconds": "Validity of links in seconds",
+    "people": "Slack accounts",
 }
 
 
@@ -88,7 +99,7 @@ async def _page(api: Api, form: Form | None = None, error: HeadgateError | None 
         "channels": now.channels,
         "rules": now.routes,
         "warnings": now.document["warnings"],
-        "fields": fields_of(_LIMITS, limits, typed),
+        "fields": fields_of(_LIMITS, limits, typed, _LABELS),
         "version": now.version if typed is None else typed.text("version"),
         "versions": (await api.call(list_all_versions, _VERSIONS, api.principal, api.dependencies)).data,
         "default_events": sorted(DEFAULT_EVENTS),

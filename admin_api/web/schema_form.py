@@ -4,7 +4,7 @@ Secrets (``writeOnly``) are never filled in: an empty field keeps the secret, a 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -14,6 +14,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
 _WORDS: Final = {"url": "URL", "id": "ID", "api": "API"}
+_NO_LABELS: Final[Mapping[str, str]] = {}
 
 
 class FieldKind(StrEnum):
@@ -50,9 +51,12 @@ class FormField:
     can_be_forgotten: bool = False
 
 
-def fields_of(schema: JsonObject, document: JsonObject, typed: Form | None = None) -> list[FormField]:
-    """``document`` has the values of now, and ``has_NAME`` for secrets; ``typed``: a refused form, shown again."""
-    return [_field(name, one, document, typed) for name, one in _members(schema)]
+def fields_of(
+    schema: JsonObject, document: JsonObject, typed: Form | None = None, labels: Mapping[str, str] = _NO_LABELS
+) -> list[FormField]:
+    """``document`` has the values of now, and ``has_NAME`` for secrets; ``typed``: a refused form, shown again;
+    ``labels``: by name, for members whose name is no label."""
+    return [_field(name, one, document, typed, labels.get(name) or _label(name)) for name, one in _members(schema)]
 
 
 def document_of(schema: JsonObject, form: Form) -> JsonObject:
@@ -104,7 +108,7 @@ def _options(schema: JsonObject) -> list[str]:
     return [str(one) for one in named] if isinstance(named, list) else []
 
 
-def _field(name: str, schema: JsonObject, document: JsonObject, typed: Form | None) -> FormField:
+def _field(name: str, schema: JsonObject, document: JsonObject, typed: Form | None, label: str) -> FormField:
     kind, now = _kind(schema), document.get(name)
     text, chosen = _shown(kind, now)
     if typed is not None:
@@ -115,7 +119,7 @@ def _field(name: str, schema: JsonObject, document: JsonObject, typed: Form | No
     examples = schema.get("examples")
     return FormField(
         name=name,
-        label=_label(name),
+        label=label,
         kind=kind,
         hint=str(schema.get("description") or "").split(" Never shown;")[0],
         text=text,
