@@ -85,7 +85,7 @@ def _administrators(scope: Scope = Scope.ADMIN, *, webhook_keys: bool = False) -
 
 
 def _stream(scope: Scope) -> Access:
-    """Each page that follows it opens it anew: that does not use up the quota for changes."""
+    """Returns the access of a stream. Each page opens it anew, so it does not count against the quota for changes."""
     return Access(Audience.ADMINISTRATORS, scope, RateClass.ACTIONS)
 
 

@@ -60,8 +60,9 @@ async def open_stream(
     last_event_id: str | None,
     channel_for: Callable[[Principal], Channel | StateChannel] | None = None,
 ) -> StreamingResponse:
-    """``channel_for``: which channel this credential may see; the stream ends when that is another one. Raises
-    RateLimitedError, UnavailableError and ValidationError."""
+    """``channel_for``: returns the channel of a credential. The stream ends when the caller's channel changes.
+
+    Raises RateLimitedError, UnavailableError and ValidationError."""
     feeds, org_id = dependencies.feeds, principal.org_id
     person = principal.agent_id or principal.user_id or principal.key_id or org_id
     feeds.places.check(org_id, person)

@@ -12,6 +12,7 @@ _WOKEN_AT_ONCE: Final = 20
 
 
 async def hand_out(batch: Batch, viewers: Sequence[Viewer]) -> None:
+    """Puts the batch into each viewer's queue, and lets other requests run in between."""
     for at, one in enumerate(viewers):
         one.put(batch)
         if at % _WOKEN_AT_ONCE == _WOKEN_AT_ONCE - 1:

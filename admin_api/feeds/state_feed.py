@@ -1,6 +1,6 @@
-"""A feed of what is not in the audit log: states that are compared with what they were a second before.
+"""A feed of states that the audit log does not have. It compares them once a second.
 
-Events say which parts have changed, not how: a viewer that missed some has missed nothing once it reads the parts.
+Events say which parts have changed, not how: a viewer that missed some reads the parts and has all changes.
 """
 
 import asyncio
@@ -19,13 +19,13 @@ _LOOK_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class StateChannel:
-    """``parts``: the name of each, and what its state is now."""
+    """``parts``: the name of each, and a function that reads its current state."""
 
     event: str
     parts: tuple[tuple[str, Callable[[Connection, str], Awaitable[object]]], ...]
 
     async def place(self, database: Database, org_id: str, last_event_id: int | None) -> tuple[int, int]:
-        """Everybody begins in front of the first event, which names all parts."""
+        """Returns the place before the first event, which names all parts, for each viewer."""
         return 0, 0
 
     def feed(self, database: Database, org_id: str, seq: int) -> "StateFeed":
@@ -49,11 +49,11 @@ class StateFeed:
         self.viewers: set[Viewer] = set()
 
     async def poll(self) -> None:
-        """Until nobody views it any more. Raises UnavailableError."""
+        """Polls while the feed has viewers. Raises UnavailableError."""
         known: dict[str, object] = {}
         while self.viewers:
             now = await self._look()
-            # At first, all: what has changed since the viewer read them is not known.
+            # The first look names all parts: the feed does not know what changed since the viewer read them.
             changed = [name for name in now if name not in known or known[name] != now[name]]
             known = now
             if changed:

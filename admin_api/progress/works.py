@@ -1,4 +1,4 @@
-"""The kinds of background work that a stream follows, and what each looks like now.
+"""The kinds of background work that a stream follows, and the current state of each.
 
 A state is compared with the one before and is never sent: the stream names the kinds that changed.
 """
@@ -23,7 +23,7 @@ type State = Callable[[Connection, str], Awaitable[object]]
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """``scope``: what a viewer needs to hear of it, as the pages and routes that show it do."""
+    """``scope``: what a viewer needs to receive its events: the scope of the pages and routes that show it."""
 
     name: str
     scope: Scope

@@ -1,5 +1,5 @@
-"""Whether the file of master keys can be read and opens the stored secrets: looked at from the start of the process on,
-told once a change."""
+"""Checks from the start of the process whether the file of master keys can be read and opens the stored secrets.
+Logs each change once."""
 
 import asyncio
 from typing import Final
@@ -18,7 +18,7 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class VaultWatch:
-    """``usable`` None: nothing is kept and the file is in order or not needed, or nobody has looked yet."""
+    """``usable`` None: no secret is stored and the file is valid or not needed, or the first check is not done."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
