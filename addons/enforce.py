@@ -144,7 +144,6 @@ class Enforce:
             bound = self._bind(flow, state, organization, candidate)
             if bound.draft.mcp is not None and bound.draft.mcp.lists_tools:
                 list_draft = bound.draft
-            state.connection = bound.connection
             return bound
 
         held = HeldCall(state, partial(client_seconds, flow))
@@ -154,6 +153,7 @@ class Enforce:
         state.client.unfinished.add(state)
         try:
             admitted = await self._gate.admit(caller, reading, held, enforce)
+            state.connection = held.connection
             state.help_url = help_url_of(self._public_api_url, admitted.action_id)
             if admitted.approval_id is not None:
                 self._note_approved(flow, decided_on, reading.action)

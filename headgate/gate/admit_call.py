@@ -22,7 +22,7 @@ from headgate.gate.exempt_call import exempted, first_usable
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
-from headgate.gate.masked_body import masked_body
+from headgate.gate.masked_body import masked_in_time
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, pass_through
 from headgate.gate.record_batch import Recorder
@@ -116,14 +116,19 @@ class _InterceptedCall:
         call = draft.call
         if call is None or draft.tool == WEBSOCKET_TOOL:
             return None
-        made = masked_body(call.headers, call.query, call.body, decided.decision.to_mask)
+        made = await masked_in_time(call.headers, call.query, call.body, decided.decision.to_mask)
         if made is None:
             return None
         try:
             candidate = await self.reading.read_with_body(call, made.body)
         except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
             return None
-        return Masked(self.enforce(state, candidate), made.count, made.kinds)
+        if (candidate.draft.tool, candidate.draft.operation) != (draft.tool, draft.operation):
+            return None  # what is done with the answer is that of the call as it was read
+        try:
+            return Masked(self.enforce(state, candidate), made.count, made.kinds)
+        except (NoConnectionError, BrokenConnectionError):  # the placeholder is among what was replaced
+            return None
 
     async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
         self._note(decided)
@@ -135,6 +140,7 @@ class _InterceptedCall:
         """What the enforcement point does, if the call goes."""
         call = decided.candidate.draft.call
         self.held.capture = decided.decision.capture
+        self.held.connection = decided.candidate.connection
         self.held.masked_body = call.body if call is not None and decided.decision.masked is not None else None
 
     async def _claim(self, decided: Decided, exemption: Exemption) -> Admitted | RecordingOutcome:

@@ -15,7 +15,7 @@ from headgate.agents.store import get_agent
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
-from headgate.gate.masked_body import masked_body
+from headgate.gate.masked_body import masked_in_time
 from headgate.gate.organization_state import OrganizationState, OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline, Masked, RuleDecider, decide_masked, recall_nothing
 from headgate.gate.preconditions import unconditional
@@ -142,7 +142,7 @@ class DryRun:
         pipeline = DecisionPipeline(unconditional, rules, content)
         decision = await pipeline.decide(hypothesis.state, hypothesis.candidate)
         first = RehearsedContent(decision, content.asked)
-        masked = self._masked(hypothesis, decision)
+        masked = await self._masked(hypothesis, decision)
         if masked is None:
             return first
         content = ContentRehearsal(self._rehearsals, ask_judges=ask_judges)
@@ -150,18 +150,20 @@ class DryRun:
         second = await decide_masked(pipeline, hypothesis.state, decision, masked, recall_nothing)
         return first if second is None else RehearsedContent(second, first.masked_by(content.asked))
 
-    def _masked(self, hypothesis: Hypothesis, decision: Decision) -> Masked | None:
+    async def _masked(self, hypothesis: Hypothesis, decision: Decision) -> Masked | None:
         """As the ways in do it."""
         draft = hypothesis.candidate.draft
         call = draft.call
         if call is None or not decision.to_mask or decision.verdict is Verdict.DENY or draft.tool == WEBSOCKET_TOOL:
             return None
-        made = masked_body(call.headers, call.query, call.body, decision.to_mask)
+        made = await masked_in_time(call.headers, call.query, call.body, decision.to_mask)
         if made is None:
             return None
         try:
             masked = replace(interpret(with_body_of(call, made.body), self._catalogue), source=draft.source)
         except HeadgateError:
+            return None
+        if (masked.tool, masked.operation) != (draft.tool, draft.operation):
             return None
         masked = replace(masked, context=draft.context, delegation=draft.delegation)
         return Masked(hypothesis.with_draft(masked), made.count, made.kinds)

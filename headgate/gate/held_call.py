@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from headgate.approvals.wake_ups import Waiter
+from headgate.connections.model import Connection
 from headgate.policies.model import Requirement
 from headgate.traffic.model import CaptureLevel
 
@@ -36,8 +37,8 @@ def _waits_on() -> None:
 class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
     policies of its last decision say of keeping it for review. ``masked_body``: what is sent
-    in place of the body, by its last decision. ``client_seconds``: for how long from now the client
-    reads an answer; asked once, when the call is held."""
+    in place of the body, by its last decision; ``connection``: whose credential that decision covers.
+    ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held."""
 
     client: Client
     client_seconds: Callable[[], float | None] = _waits_on
@@ -46,6 +47,7 @@ class HeldCall:
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
     masked_body: bytes | None = None
+    connection: Connection | None = None
 
     def until(self, now: datetime) -> datetime | None:
         """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""

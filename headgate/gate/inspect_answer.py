@@ -22,7 +22,7 @@ from headgate.gate.judged_answer import (
     judged_pieces,
     with_definitions,
 )
-from headgate.gate.masked_body import MaskedBody, masked_body
+from headgate.gate.masked_body import MaskedBody, masked_in_time
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
@@ -143,7 +143,7 @@ class AnswerJudge:
         to_mask = [found for result in first.results for found in result.to_mask]
         if not to_mask or definitions is not None or not answer.is_whole or is_part(answer.head):
             return first
-        made = masked_body((*answer.head.fields, *answer.trailers), "", answer.body, to_mask)
+        made = await masked_in_time((*answer.head.fields, *answer.trailers), "", answer.body, to_mask)
         if made is None:
             return first
         second = await self.of_answer(replace(answer, body=made.body), max_bytes=max_bytes)

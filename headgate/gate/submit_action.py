@@ -22,7 +22,7 @@ from headgate.executions.keep_call import ALLOWED_PRIORITY, keep_call, queue_cal
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, Submission, candidate_for, with_connection
 from headgate.gate.exempt_call import exempted, first_usable
-from headgate.gate.masked_body import masked_body
+from headgate.gate.masked_body import masked_in_time
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Masked, pass_through
 from headgate.gate.record_batch import Recorder
@@ -126,11 +126,13 @@ class SubmitAction:
         """None for what the agent carries out itself: it has the params already."""
         draft, submission = decided.candidate.draft, decided.candidate.submission
         call = draft.call
-        made = None if call is None else masked_body(call.headers, call.query, call.body, decided.decision.to_mask)
-        if call is None or made is None:
+        if call is None:
+            return None
+        made = await masked_in_time(call.headers, call.query, call.body, decided.decision.to_mask)
+        if made is None:
             return None
         try:
-            masked = with_body(draft, call, made.body, self._catalogue)
+            masked = await self.read(identity, len(made.body), with_body, draft, call, made.body, self._catalogue)
             candidate = await self.read(identity, len(made.body), candidate_for, identity, masked, submission)
         except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
             return None

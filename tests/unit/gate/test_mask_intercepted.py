@@ -1,0 +1,97 @@
+"""An intercepted call in which something is replaced: what the enforcement point is told of it."""
+
+import asyncio
+import json
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import pytest
+
+from headgate.agents.model import KeyIdentity
+from headgate.agents.scopes import KeyKind
+from headgate.connections.errors import NoConnectionError
+from headgate.gate.admit_call import _InterceptedCall
+from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
+from headgate.gate.held_call import HeldCall
+from headgate.gate.masked_body import masked_in_time
+from headgate.gate.pipeline import Decided
+from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
+from headgate.protocols.http_call import HttpCall, with_body_of
+from headgate.tools.interpret import interpret
+from headgate.tools.load import load_catalogues
+from tests.unit.gate.test_judged_locations import json_call
+
+_MAIL = "maria@example.com"
+_IDENTITY = KeyIdentity("org_1", "key_1", KeyKind.AGENT, "agt_1", "Robot", None, frozenset(), None, 1)
+_STATE: Any = object()
+
+
+@dataclass
+class _Reading:
+    operation: str | None = None
+
+    async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
+        draft = interpret(with_body_of(call, body), load_catalogues())
+        return candidate_for(_IDENTITY, draft if self.operation is None else replace(draft, operation=self.operation))
+
+
+def _decided(connection: Any = None) -> Decided:
+    candidate = candidate_for(_IDENTITY, interpret(json_call({"to": _MAIL}), load_catalogues()))
+    found = FoundText(("body", "to"), 0, len(_MAIL), "email")
+    decision = Decision(Verdict.REQUIRE_APPROVAL, "found", RiskLevel.HIGH, "nlp_1", 1.0, to_mask=(found,))
+    bound = BoundCandidate(replace(candidate, connection=connection))
+    return Decided(_STATE, _IDENTITY, bound, decision)
+
+
+def _call(reading: _Reading, enforce: Any) -> _InterceptedCall:
+    return _InterceptedCall(cast("Any", None), cast("Any", reading), HeldCall(cast("Any", None)), enforce)
+
+
+async def test_a_call_that_would_be_another_operation_is_not_replaced() -> None:
+    """Its answer would be inspected as one of the call that was sent."""
+    enforced: list[Candidate] = []
+
+    def enforce(_: object, candidate: Candidate) -> BoundCandidate:
+        enforced.append(candidate)
+        return BoundCandidate(candidate)
+
+    masked = await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided())
+    assert masked is not None and len(enforced) == 1
+    assert await _call(_Reading("another"), enforce).masked(_STATE, _IDENTITY, _decided()) is None
+    assert len(enforced) == 1
+
+
+async def test_a_call_whose_placeholder_would_be_replaced_is_not() -> None:
+    def enforce(_: object, __: Candidate) -> BoundCandidate:
+        raise NoConnectionError("no connection has this name")
+
+    assert await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided()) is None
+
+
+def test_the_credential_is_that_of_the_call_that_was_decided() -> None:
+    """Not that of the last one that was looked at: of a replacement that was given up."""
+    call = _call(_Reading(), lambda _, candidate: candidate)
+    connection: Any = object()
+    call._note(_decided(connection))
+    assert call.held.connection is connection
+    call._note(_decided())
+    assert call.held.connection is None
+
+
+@pytest.mark.parametrize("items", [10, 30_000])
+async def test_a_large_body_holds_up_nobody(items: int) -> None:
+    """30,000 values take a tenth of a second and more."""
+    body = json.dumps({"to": _MAIL, "items": [1] * items}).encode()
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(others())
+    made = await masked_in_time((), "", body, [FoundText(("body", "to"), 0, len(_MAIL), "email")])
+    task.cancel()
+    assert made is not None and made.count == 1
+    assert (turns > 1) == (len(body) > 4 << 10)
