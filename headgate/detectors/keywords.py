@@ -1,13 +1,15 @@
 """A user's own words and phrases: whatever the case, as whole words, after the same decoding as everything else."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 from regorus import BytePattern
 
+from headgate.detectors.alternatives import patterns_of
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.visible import visible
@@ -21,11 +23,11 @@ KEYWORD_MAX_CHARACTERS: Final = 200
 class Keywords:
     """``find`` is a detector, as ``find_secrets`` is one."""
 
-    pattern: BytePattern
+    patterns: Sequence[BytePattern]
 
     def find(self, buffer: bytes, budget: Budget) -> Iterator[Match]:
         budget.new_pass(len(buffer))
-        for match in self.pattern.finditer(buffer):
+        for match in chain.from_iterable(pattern.finditer(buffer) for pattern in self.patterns):
             if not budget.allows_candidate():
                 return
             start, end = match.span()
@@ -43,7 +45,7 @@ def parse_keywords(text: str) -> Keywords:
     if any(len(word) > KEYWORD_MAX_CHARACTERS for word in words):
         raise ValidationError(f"a keyword has at most {KEYWORD_MAX_CHARACTERS} characters", details={"field": "prompt"})
     spaced = (r"\s+".join(re.escape(part) for part in word.split()) for word in words)
-    return Keywords(BytePattern(f"(?i:{'|'.join(spaced)})".encode()))
+    return Keywords(patterns_of(spaced, "(?i:{})"))
 
 
 def _is_inside_word(buffer: bytes, start: int, end: int) -> bool:

@@ -6,13 +6,15 @@ in many pages. Names of other servers' tools belong to nobody's definition but t
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain
 from typing import Final
 
 import re2
 from regorus import BytePattern
 
+from headgate.detectors.alternatives import patterns_of
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.phrases import find_phrases
@@ -37,13 +39,12 @@ def finder_of_names(names: frozenset[str]) -> Detector | None:
     telling = sorted(name for name in names if len(name) > 5 and _TELLING.fullmatch(name) is not None)[:_NAMES_MAX]
     if not telling:
         return None
-    pattern = BytePattern(rf"\b(?:{'|'.join(map(re.escape, telling))})\b".encode())
-    return partial(_find_names, pattern)
+    return partial(_find_names, patterns_of(map(re.escape, telling), r"\b(?:{})\b"))
 
 
-def _find_names(pattern: "BytePattern", buffer: bytes, budget: Budget) -> Iterator[Match]:
+def _find_names(patterns: Sequence[BytePattern], buffer: bytes, budget: Budget) -> Iterator[Match]:
     budget.new_pass(len(buffer))
-    for match in pattern.finditer(buffer):
+    for match in chain.from_iterable(pattern.finditer(buffer) for pattern in patterns):
         if not budget.allows_candidate():
             return
         yield Match(SHADOWING, match.start(), match.end(), _SHADOWING_CONFIDENCE)

@@ -98,6 +98,14 @@ def test_keywords_that_cannot_be_used(text: str) -> None:
         parse_keywords(text)
 
 
+@pytest.mark.parametrize("letter", ["k", "é", "漢"])
+def test_as_many_keywords_as_may_be_given_are_looked_for(letter: str) -> None:
+    words = [f"{letter * 196}{one:04d}" for one in range(500)]
+
+    assert assess(EmbeddedModel.KEYWORDS, f"about {words[0]} now", "\n".join(words)).issues == ("keyword",)
+    assert assess(EmbeddedModel.KEYWORDS, f"about {words[-1]} now", "\n".join(words)).issues == ("keyword",)
+
+
 def test_what_was_not_inspected_is_in_the_reasoning() -> None:
     result = assess(EmbeddedModel.SECRETS, "a" + "\u0301" * 40)
 

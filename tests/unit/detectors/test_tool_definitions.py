@@ -76,3 +76,12 @@ def test_recall_on_texts_that_were_not_tuned_on() -> None:
     texts = [json.loads(line)["text"] for line in _HELD_OUT.read_text("utf-8").splitlines()]
     assert len(texts) == 20
     assert sum(bool(kinds(json.loads(text) if text.startswith("{") else text)) for text in texts) >= 9
+
+
+def test_long_names_of_many_tools_are_looked_for() -> None:
+    """A server that offers many of them makes the lists of no other unreadable."""
+    names = frozenset(f"tool_{'name' * 120}_{one:04d}" for one in range(1000))
+    named = max(names)
+
+    assert kinds(f"Works like {named} but faster.", names | {"send_email"}) == (SHADOWING,)
+    assert kinds("Works like send_email but faster.", names | {"send_email"}) == (SHADOWING,)
