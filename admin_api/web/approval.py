@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from admin_api.actions.routes import get as get_call
 from admin_api.actions.routes import list_all as list_calls
-from admin_api.actions.schemas import ActionAnswer
+from admin_api.actions.schemas import ActionAnswer, ActionDetailAnswer
 from admin_api.approvals.detail_schemas import ApprovalDetailAnswer
 from admin_api.approvals.routes import get
 from admin_api.pagination import ListRequest
@@ -98,6 +99,7 @@ async def approval_context(
     return {
         "approval": answer,
         "rules": await rules_of(api, [(one, one.policy_version) for one in why]),
+        "call": await _approved_call(api, answer),
         "calls": await _calls_before(api, answer),
         "names": await _names(api, answer),
         "escalate_to": list(dict.fromkeys(name for one in answer.requirements for name in one.escalate_to)),
@@ -129,6 +131,13 @@ async def approval_context(
         "reasons": REASONS,
         "grant": grant or GrantDraft(rows_of(asked_params(answer))),
     }
+
+
+async def _approved_call(api: Api, answer: ApprovalDetailAnswer) -> ActionDetailAnswer | None:
+    """The call of an approved request, with its outcome. None: not approved, or the person may not see calls."""
+    if answer.status != ApprovalStatus.APPROVED or not api.may(Scope.ACTIONS_READ):
+        return None
+    return await api.call(get_call, answer.action_id, api.request, api.principal, api.dependencies)
 
 
 async def _calls_before(api: Api, answer: ApprovalDetailAnswer) -> Sequence[ActionAnswer]:

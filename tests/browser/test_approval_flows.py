@@ -8,7 +8,8 @@ from headgate.organizations.model import Role
 from tests.browser.conftest import OpenWindow
 from tests.browser.window import PHONE
 from tests.browser.world import World
-from tests.e2e.clients import Administrator
+from tests.e2e.clients import Administrator, Agent
+from tests.e2e.instance import Instance
 
 
 def _opened(page: Page, summary: str) -> None:
@@ -54,3 +55,21 @@ def test_the_proof_pack_is_downloaded(open_window: OpenWindow, world: World) -> 
     with zipfile.ZipFile(download.value.path()) as pack:
         assert pack.testzip() is None
         assert any(name.endswith(".json") for name in pack.namelist())
+
+
+def test_the_outcome_of_an_approved_call_appears_without_a_reload(
+    open_window: OpenWindow, instance: Instance, administrator: Administrator
+) -> None:
+    """Its destination has no address: the call is not sent, and the approval can be used again."""
+    agent = Agent(instance)
+    call = agent.call_later("POST", "https://nowhere.invalid/outcome", json={"amount": 12})
+    approval_id = administrator.pending("/outcome")["id"]
+    page = open_window(Role.ADMIN).open(f"/inbox/{approval_id}")
+    page.get_by_role("button", name="Approve", exact=True).click()
+    closed = page.locator("#request .closed")
+    expect(closed).to_contain_text("Not sent")
+    expect(closed).to_contain_text("Not used yet")
+    assert call.result().status_code == 502
+    agent.close()
+    closed.get_by_role("link", name="Open call").click()
+    expect(page.locator("main")).to_contain_text("nowhere.invalid")
