@@ -5,7 +5,7 @@ Only what is exact counts there (credentials of a known form, keywords): numbers
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
@@ -95,11 +95,8 @@ def _lines(pieces: list[str], *, least_end: int) -> str:
     ends = [end for end in sorted(starts) if end >= least_end]
     lines, left = [whole], JOINED_BYTES_MAX
     data = whole.encode("ascii", "replace")  # as many bytes as characters
-    for found in secret_formats().joined_beginnings.finditer(data):
-        start = found.start()
-        if start not in starts and data[start - 1] in WORD:  # "sk" in "asked" begins no credential
-            continue
-        for end in ends[bisect_right(ends, found.end()) :][:_ENDS_MAX]:
+    for start, past in _beginnings(data, starts):
+        for end in ends[bisect_right(ends, past) :][:_ENDS_MAX]:
             left -= end - start
             if end - start > _CREDENTIAL_MAX or left < 0:
                 break
@@ -107,6 +104,16 @@ def _lines(pieces: list[str], *, least_end: int) -> str:
         if left < 0:
             break
     return "\n".join(lines)
+
+
+def _beginnings(data: bytes, starts: Collection[int]) -> list[tuple[int, int]]:
+    """Where credentials begin, in order, and where what tells them ends. At the start of a piece one counts whatever is
+    found across it: "abi" before "AKIA" makes another beginning, which ends within."""
+    pattern = secret_formats().joined_beginnings
+    at_starts = (pattern.match(data, start) for start in starts)
+    found = {one.start(): one.end() for one in (*pattern.finditer(data), *at_starts) if one is not None}
+    # "sk" in "asked" begins no credential.
+    return sorted(one for one in found.items() if one[0] in starts or data[one[0] - 1] not in WORD)
 
 
 def counts_joined(document: Document, match: Match) -> bool:

@@ -71,6 +71,14 @@ async def test_pieces_in_the_fields_of_one_request_are_read_together(how: str) -
     assert (await judged(FIELDS[how])).issues == ("github_token",)
 
 
+async def test_a_piece_that_another_beginning_reaches_into_begins_a_credential() -> None:
+    """``abi`` and ``AKIA``: ``ABIA`` begins another kind of key."""
+    key = "AKIA" + "Q3EGRT7ZW2XNV5LD"
+    sent = json_call({"chunks": ["xabi", key[:9], key[9:], "tail"]})
+
+    assert "aws_access_key_id" in (await judged(sent)).issues
+
+
 def test_sentences_cost_no_more_read_together_than_alone() -> None:
     """ "sk" within "asked" begins no credential, and the middle of a sentence goes on in no other text."""
     asked = "The customer asked for a refund of the second item, and the task was dusk to dawn risky work for us all."
