@@ -126,9 +126,12 @@ class _InterceptedCall:
         if (candidate.draft.tool, candidate.draft.operation) != (draft.tool, draft.operation):
             return None  # what is done with the answer is that of the call as it was read
         try:
-            return Masked(self.enforce(state, candidate), made.count, made.kinds)
-        except (NoConnectionError, BrokenConnectionError):  # the placeholder is among what was replaced
+            bound = self.enforce(state, candidate)
+        except (NoConnectionError, BrokenConnectionError):
             return None
+        if bound.connection != decided.candidate.connection:
+            return None  # the placeholder is among what was replaced
+        return Masked(bound, made.count, made.kinds)
 
     async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
         self._note(decided)

@@ -160,13 +160,15 @@ class DryRun:
         if made is None:
             return None
         try:
-            masked = replace(interpret(with_body_of(call, made.body), self._catalogue), source=draft.source)
+            read = interpret(with_body_of(call, made.body), self._catalogue)
+            masked = replace(read, source=draft.source, context=draft.context, delegation=draft.delegation)
+            candidate = hypothesis.with_draft(masked)
         except HeadgateError:
             return None
-        if (masked.tool, masked.operation) != (draft.tool, draft.operation):
+        is_same = (masked.tool, masked.operation) == (draft.tool, draft.operation)
+        if not is_same or candidate.connection != hypothesis.candidate.connection:
             return None
-        masked = replace(masked, context=draft.context, delegation=draft.delegation)
-        return Masked(hypothesis.with_draft(masked), made.count, made.kinds)
+        return Masked(candidate, made.count, made.kinds)
 
     async def _draft(self, connection: Connection, org_id: str, call: HypotheticalCall) -> ActionDraft:
         if call.http is not None:

@@ -17,6 +17,7 @@ from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.model import KeyIdentity
 from headgate.agents.own_limits import most_open_approvals
 from headgate.approvals.gate_store import HoldRow, hold_action
+from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.db.database import Connection, Database
 from headgate.executions.keep_call import ALLOWED_PRIORITY, keep_call, queue_call
 from headgate.gate.caller import Caller, Callers
@@ -134,9 +135,17 @@ class SubmitAction:
         try:
             masked = await self.read(identity, len(made.body), with_body, draft, call, made.body, self._catalogue)
             candidate = await self.read(identity, len(made.body), candidate_for, identity, masked, submission)
-        except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
+            bound = await _bind(identity, candidate, state)
+        except (
+            AmbiguousRequestError,
+            BrokenConnectionError,
+            NoConnectionError,
+            PayloadTooLargeError,
+            ValidationError,
+        ):
             return None
-        bound = await _bind(identity, candidate, state)
+        if bound.connection != decided.candidate.connection:
+            return None  # the placeholder is among what was replaced
         return Masked(bound, made.count, made.kinds)
 
     async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain | None:

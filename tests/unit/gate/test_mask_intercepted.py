@@ -61,11 +61,16 @@ async def test_a_call_that_would_be_another_operation_is_not_replaced() -> None:
     assert len(enforced) == 1
 
 
-async def test_a_call_whose_placeholder_would_be_replaced_is_not() -> None:
-    def enforce(_: object, __: Candidate) -> BoundCandidate:
-        raise NoConnectionError("no connection has this name")
+@pytest.mark.parametrize("connection", [None, object()])
+async def test_a_call_that_would_lose_its_connection_is_not_replaced(connection: Any) -> None:
+    """Its placeholder is among what would be replaced: in part, or wholly."""
 
-    assert await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided()) is None
+    def enforce(_: object, candidate: Candidate) -> BoundCandidate:
+        if connection is None:
+            raise NoConnectionError("no connection has this name")
+        return BoundCandidate(candidate)
+
+    assert await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided(connection)) is None
 
 
 def test_the_credential_is_that_of_the_call_that_was_decided() -> None:
