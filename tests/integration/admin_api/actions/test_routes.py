@@ -60,7 +60,9 @@ async def test_a_proposal_is_answered_with_its_decision(gate, tool: str, code: i
         assert set(detail["approval"]) == {"id", "status", "approver_id", "decided_at", "expires_at"}
     for path in ("/v1/actions", f"/admin/agents/{gate.agent_id}/actions"):
         assert set((await gate.person().get(path)).json()["data"][0]) == documented
-        assert set((await gate.person().get(f"{path}?expand=all")).json()["data"][0]) == documented | {"agent_id"}
+        listed = (await gate.person().get(f"{path}?expand=all")).json()["data"][0]
+        assert set(listed) == documented | {"agent_id", "tags", "masked"}
+        assert (listed["tags"], listed["masked"]) == ([], None)
 
 
 async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
@@ -70,7 +72,7 @@ async def test_the_rest_is_shown_to_those_who_ask(gate) -> None:
     whole = (await gate.as_agent.get(f"/v1/actions/{made['id']}?expand=all")).json()
     assert set(whole) - set(plain) == {
         "agent_id", "body", "approved_params", "parent_action_id", "delegation", "policies", "timeline", "stopped",
-        "canaries",
+        "canaries", "tags", "masked",
     }  # fmt: skip
     assert set(whole["request"]) - set(plain["request"]) == {
         "delegation", "http", "provenance", "mcp", "unparsed_body",
