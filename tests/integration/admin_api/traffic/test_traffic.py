@@ -279,7 +279,7 @@ async def test_the_pages_show_exchanges_side_by_side_and_run_nothing(api: Any, k
     (kept,) = await keep(organization, {"body": hostile.encode(), "method": "POST"})
     async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
         listed = await auditor.get("/traffic")
-        assert f'href="/traffic/{kept.exchange_id}"' in listed.text
+        assert f'href="/traffic?exchange={kept.exchange_id}"' in listed.text
         assert "No exchanges match" in (await auditor.get("/traffic?filter=~bq+nothing-says-this")).text
         refused = await auditor.get("/traffic", params={"filter": "~m ("})
         assert (refused.status_code, "Headgate cannot show this page" in refused.text) == (400, True)
