@@ -21,6 +21,7 @@ from addons.llm_answer import LlmAnswer
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
 from addons.refuse import refuse_mcp_with, refuse_with
+from addons.replaced_body import replace_body
 from addons.shown_answer import ShownAnswer
 from addons.socket_messages import SocketMessages
 from addons.tool_answer import ToolAnswer
@@ -160,7 +161,7 @@ class Enforce:
             if not state.connected:
                 raise ClientGoneError("the client has gone")
             if held.masked_body is not None:
-                _replace_body(flow, held.masked_body)
+                replace_body(flow.request, held.masked_body)
             if decided_on is None:
                 raise RuntimeError("admitted by no organization's policies")
             if decided_on.captures.rules or held.capture is not None:
@@ -326,13 +327,6 @@ class Enforce:
             use = ModelUse(admitted.execution_id, admitted.agent_id, answer.call.model, day_of(now), usage)
             self._usage.note(admitted.org_id, use)
         return kept_usage(answer.call.model, usage, organization.prices, answer.tools)
-
-
-def _replace_body(flow: HTTPFlow, body: bytes) -> None:
-    """What was decided and recorded is the call with this body."""
-    flow.request.data.content = body
-    if b"content-length" in flow.request.data.headers:
-        flow.request.data.headers[b"content-length"] = str(len(body)).encode()
 
 
 def _read_answer_along(state: FlowState, action: ReadAction) -> None:

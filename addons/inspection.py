@@ -19,6 +19,7 @@ from mitmproxy.http import HTTPFlow, Response
 
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
+from addons.replaced_body import replace_body
 from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
 from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
@@ -147,7 +148,8 @@ class Inspection:
             await self._settle(asking)
             if self._verdicts.withheld is None and self._verdicts.masked is not None:
                 with self._withheld_on_failure():
-                    _replace_body(response, self._verdicts.masked.body)
+                    replace_body(response, self._verdicts.masked.body)
+                    response.data.headers.pop(b"etag", None)  # of the other body (RFC 9110, section 8.8)
         self._looked = True
 
     async def _leave_tools_out(self, tools: ToolList, response: Response) -> None:
@@ -239,15 +241,6 @@ class Inspection:
             return text + b"\n"
         kind = b"message" if self._mcp_id is not None else b"error"
         return b"event: " + kind + b"\ndata: " + text + b"\n\n"
-
-
-def _replace_body(response: Response, body: bytes) -> None:
-    """Without the validators of the other body (RFC 9110, section 8.8)."""
-    headers = response.data.headers
-    response.data.content = body
-    headers.pop(b"etag", None)
-    if b"content-length" in headers:
-        headers[b"content-length"] = str(len(body)).encode()
 
 
 class Inspector:

@@ -15,9 +15,8 @@ from starlette.types import Receive, Scope, Send
 
 from admin_api.access import access_of
 from admin_api.dependencies import Dependencies
-from admin_api.feeds.feed import Channel, Feeds
+from admin_api.feeds.feed import AnyChannel, Feeds
 from admin_api.feeds.frames import HEARTBEAT, ending, opening
-from admin_api.feeds.state_feed import StateChannel
 from admin_api.feeds.viewers import Viewer
 from admin_api.principal import Principal
 from headgate.agents.scopes import require_scope
@@ -56,9 +55,9 @@ async def open_stream(
     request: Request,
     principal: Principal,
     dependencies: Dependencies,
-    channel: Channel | StateChannel,
+    channel: AnyChannel,
     last_event_id: str | None,
-    channel_for: Callable[[Principal], Channel | StateChannel] | None = None,
+    channel_for: Callable[[Principal], AnyChannel] | None = None,
 ) -> StreamingResponse:
     """``channel_for``: returns the channel of a credential. The stream ends when the caller's channel changes.
 
@@ -114,7 +113,7 @@ class _Standing:
 async def _events(
     feeds: Feeds,
     org_id: str,
-    channel: Channel | StateChannel,
+    channel: AnyChannel,
     viewer: Viewer,
     behind: int,
     may_go_on: Callable[[], Awaitable[bool]],

@@ -52,6 +52,10 @@ class Channel:
         return await look(database, org_id, self, seq)
 
 
+type AnyChannel = Channel | StateChannel
+"""A channel of events of the audit log, or of states that it does not have."""
+
+
 class Feed:
     """``seq``: what has been handed to the viewers."""
 
@@ -98,7 +102,7 @@ class Feeds:
         self._database = database
         self._tasks = tasks
         self.places = places or Places()
-        self._open: dict[tuple[str, Channel | StateChannel], Feed | StateFeed] = {}
+        self._open: dict[tuple[str, AnyChannel], Feed | StateFeed] = {}
         self._is_closed = False
 
     def close(self) -> None:
@@ -108,14 +112,14 @@ class Feeds:
             for viewer in feed.viewers:
                 viewer.end("stopping")
 
-    async def start(self, org_id: str, channel: Channel | StateChannel, last_event_id: int | None) -> tuple[int, int]:
+    async def start(self, org_id: str, channel: AnyChannel, last_event_id: int | None) -> tuple[int, int]:
         """The viewer's place in the channel, and the channel's end. Raises UnavailableError."""
         if self._is_closed:
             raise UnavailableError("The API is shutting down. Try again.", retry_after_seconds=1)
         return await channel.place(self._database, org_id, last_event_id)
 
     @contextmanager
-    def joined(self, org_id: str, channel: Channel | StateChannel, viewer: Viewer, newest: int) -> Iterator[int]:
+    def joined(self, org_id: str, channel: AnyChannel, viewer: Viewer, newest: int) -> Iterator[int]:
         """While the block runs the viewer is handed what comes; up to the place returned it reads by itself."""
         key = (org_id, channel)
         feed = self._open.get(key)
@@ -131,11 +135,11 @@ class Feeds:
             feed.viewers.discard(viewer)
 
     async def catch_up(
-        self, org_id: str, channel: Channel | StateChannel, seq: int, reached: int
+        self, org_id: str, channel: AnyChannel, seq: int, reached: int
     ) -> tuple[int, Batch | None, bool]:
         return await channel.missed(self._database, org_id, seq, reached)
 
-    async def _run(self, key: tuple[str, Channel | StateChannel], feed: Feed | StateFeed) -> None:
+    async def _run(self, key: tuple[str, AnyChannel], feed: Feed | StateFeed) -> None:
         """However it ends, nobody waits for a poller that is not there."""
         reason = "failed"
         try:

@@ -13,8 +13,7 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.live_stream import open_stream
 from admin_api.principal import Principal
 from admin_api.progress.works import WORKS
-from headgate.agents.scopes import Scope, require_scope
-from headgate.kernel.errors import ForbiddenError
+from headgate.agents.scopes import Scope, includes_scope
 
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
@@ -32,18 +31,10 @@ async def events(request: Request, principal: CurrentPrincipal, dependencies: Cu
 
 
 def _channel_for(principal: Principal) -> StateChannel:
-    return _channel(frozenset(one.scope for one in WORKS if _has(principal, one.scope)))
+    return _channel(frozenset(one.scope for one in WORKS if includes_scope(principal.scopes, one.scope)))
 
 
 @cache
 def _channel(scopes: frozenset[Scope]) -> StateChannel:
     """One for each set of rights, so that its viewers share a poller."""
     return StateChannel(_EVENT, tuple((one.name, one.state) for one in WORKS if one.scope in scopes))
-
-
-def _has(principal: Principal, scope: Scope) -> bool:
-    try:
-        require_scope(principal.scopes, scope)
-    except ForbiddenError:
-        return False
-    return True

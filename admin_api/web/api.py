@@ -16,9 +16,8 @@ from starlette.types import Message
 from admin_api.dependencies import Dependencies, dependencies_of, principal_of
 from admin_api.guarded_route import access_of_endpoint
 from admin_api.principal import Principal
-from headgate.agents.scopes import Scope, require_scope
+from headgate.agents.scopes import Scope, includes_scope, require_scope
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
-from headgate.kernel.errors import ForbiddenError
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +48,7 @@ class Api:
 
     def may(self, scope: Scope) -> bool:
         """Whether the person has this scope."""
-        try:
-            require_scope(self.principal.scopes, scope)
-        except ForbiddenError:
-            return False
-        return True
+        return includes_scope(self.principal.scopes, scope)
 
 
 def document_in(answer: Response) -> JsonObject:

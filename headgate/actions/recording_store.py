@@ -176,7 +176,8 @@ class OutcomeBatches:
     def decode(self, result: pq.abc.PGresult, rows: int) -> list[None]:
         """All are durable. The answer names the rows that were given back, from 1; the others had ended before."""
         self._lane.committed([one.give_back is None for one in self._sent])
-        for position in (result.get_value(0, 0) or b"").split(b",") if result.get_value(0, 0) else ():
+        given_back = result.get_value(0, 0)
+        for position in given_back.split(b",") if given_back else ():
             one = self._sent[int(position) - 1]
             failed = EventType.EXECUTION_FAILED.value
             event = WrittenEvent(failed, one.action_id, one.agent_id, one.completed_at, one.payload)

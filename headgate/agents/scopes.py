@@ -71,24 +71,24 @@ def is_administrator(roles: Iterable[Role]) -> bool:
 def scopes_within_roles(scopes: frozenset[Scope], roles: Iterable[Role]) -> frozenset[Scope]:
     """What a key may do whose owner has these roles now: a key never outlives the rights of the person behind it."""
     owned = scopes_of_roles(roles)
-    return frozenset(scope for scope in Scope if _includes(scopes, scope) and _includes(owned, scope))
+    return frozenset(scope for scope in Scope if includes_scope(scopes, scope) and includes_scope(owned, scope))
 
 
 def require_scope(held: frozenset[Scope], required: Scope) -> None:
-    """Raises ForbiddenError, which names the missing scope. ``admin:*`` includes every other but ``break_glass:write``:
-    who may change the policies does so on record, and does not step around them; and but ``operator:*``, which is not
-    about one organization."""
-    if not _includes(held, required):
+    """Raises ForbiddenError, which names the missing scope."""
+    if not includes_scope(held, required):
         raise ForbiddenError(f"this credential lacks the scope {required}", details={"missing_scope": required.value})
 
 
-def _includes(held: frozenset[Scope], required: Scope) -> bool:
+def includes_scope(held: frozenset[Scope], required: Scope) -> bool:
+    """``admin:*`` includes every other but ``break_glass:write``: who may change the policies does so on record, and
+    does not step around them; and but ``operator:*``, which is not about one organization."""
     return required in held or (Scope.ADMIN in held and required not in (Scope.BREAK_GLASS, Scope.OPERATOR))
 
 
 def roles_with(required: Scope) -> list[Role]:
     """Whom to ask, for somebody who lacks the scope."""
-    return [role for role in Role if _includes(ROLE_SCOPES[role], required)]
+    return [role for role in Role if includes_scope(ROLE_SCOPES[role], required)]
 
 
 def parse_scopes(kind: KeyKind, names: Iterable[str]) -> frozenset[Scope]:

@@ -38,22 +38,24 @@ _PATIENT: Final = Limits(seconds_max=0.05)
 def edges_of(text: str) -> str:
     """What of a text may go on in another: all of a short one, else its beginning and its end. Of sentences a few words
     at each end: what stands between them is a text by itself, which has been looked at."""
-    if len(text) > _PIECE_MAX:
-        half = _PIECE_MAX // 2
-        return f"{_first(text[:half])}\n{_last(text[-half:])}"
-    return f"{_first(text)}\n{_last(text)}" if _is_prose(text) else text
+    if len(text) <= _PIECE_MAX:
+        return f"{_first_words(text)}\n{_last_words(text)}" if _is_prose(text) else text
+    head, tail = text[: _PIECE_MAX // 2], text[-_PIECE_MAX // 2 :]
+    first = _first_words(head) if _is_prose(head) else head
+    last = _last_words(tail) if _is_prose(tail) else tail
+    return f"{first}\n{last}"
 
 
 def _is_prose(text: str) -> bool:
     return _PROSE.fullmatch(text) is not None and len(text) > _WORD_MIN * text.count(" ")
 
 
-def _first(text: str) -> str:
-    return " ".join(text.split(" ", _EDGE_WORDS)[:_EDGE_WORDS]) if _is_prose(text) else text
+def _first_words(text: str) -> str:
+    return " ".join(text.split(" ", _EDGE_WORDS)[:_EDGE_WORDS])
 
 
-def _last(text: str) -> str:
-    return " ".join(text.rsplit(" ", _EDGE_WORDS)[-_EDGE_WORDS:]) if _is_prose(text) else text
+def _last_words(text: str) -> str:
+    return " ".join(text.rsplit(" ", _EDGE_WORDS)[-_EDGE_WORDS:])
 
 
 def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:

@@ -22,7 +22,7 @@ from headgate.gate.exempt_call import exempted, first_usable
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
-from headgate.gate.masked_body import masked_in_time
+from headgate.gate.masked_call import masked_call
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, pass_through
 from headgate.gate.record_batch import Recorder
@@ -30,17 +30,11 @@ from headgate.gate.record_rows import RecordedObserver, action_row, observe_noth
 from headgate.gate.refusals import denied_by_policy, not_recorded
 from headgate.grants.exemption_store import Exemption, use_exemption
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import (
-    AmbiguousRequestError,
-    DestinationBlockedError,
-    PayloadTooLargeError,
-    ValidationError,
-)
+from headgate.kernel.errors import DestinationBlockedError
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.nlp_policies.recall import Recalled
 from headgate.policies.model import Verdict
 from headgate.protocols.http_call import HttpCall
-from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 
 class Reading(Protocol):
@@ -112,26 +106,10 @@ class _InterceptedCall:
         return await self.gate.holds.judged_before(identity, candidate)
 
     async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> Masked | None:
-        draft = decided.candidate.draft
-        call = draft.call
-        if call is None or draft.tool == WEBSOCKET_TOOL:
-            return None
-        made = await masked_in_time(call.headers, call.query, call.body, decided.decision.to_mask)
-        if made is None:
-            return None
-        try:
-            candidate = await self.reading.read_with_body(call, made.body)
-        except (AmbiguousRequestError, PayloadTooLargeError, ValidationError):
-            return None
-        if (candidate.draft.tool, candidate.draft.operation) != (draft.tool, draft.operation):
-            return None  # what is done with the answer is that of the call as it was read
-        try:
-            bound = self.enforce(state, candidate)
-        except (NoConnectionError, BrokenConnectionError):
-            return None
-        if bound.connection != decided.candidate.connection:
-            return None  # the placeholder is among what was replaced
-        return Masked(bound, made.count, made.kinds)
+        async def bind(candidate: Candidate) -> BoundCandidate:
+            return self.enforce(state, candidate)
+
+        return await masked_call(decided.candidate, decided.decision.to_mask, self.reading.read_with_body, bind)
 
     async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
         self._note(decided)

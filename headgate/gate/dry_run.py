@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -15,14 +15,14 @@ from headgate.agents.store import get_agent
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
-from headgate.gate.masked_body import masked_in_time
+from headgate.gate.masked_call import masked_call
 from headgate.gate.organization_state import OrganizationState, OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline, Masked, RuleDecider, decide_masked, recall_nothing
 from headgate.gate.preconditions import unconditional
 from headgate.gate.rehearse_content import ContentRehearsal, RehearsedContent
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
-from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.organizations.store import generation as stored_generation
 from headgate.policies.evaluate import PolicySet
@@ -30,8 +30,8 @@ from headgate.policies.explain import Explanation, explain_all
 from headgate.policies.marker import Marker
 from headgate.policies.model import Decision, PolicyMode, Verdict
 from headgate.protocols.draft import ActionDraft
-from headgate.protocols.http_call import HttpCall, with_body_of
-from headgate.protocols.websocket import WEBSOCKET_TOOL
+from headgate.protocols.http_call import HttpCall
+from headgate.tools.explicit import with_body
 from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
 
@@ -59,23 +59,21 @@ class Hypothesis:
     state: OrganizationState
     agent_name: str
 
-    def with_draft(self, draft: ActionDraft) -> BoundCandidate:
-        """Another call of the same agent."""
-        return _supposed(draft, self.state, self.candidate.agent_id, self.agent_name)
+    async def bind(self, candidate: Candidate) -> BoundCandidate:
+        """Raises NoConnectionError, BrokenConnectionError."""
+        return with_connection(candidate, self.state.connections, self.state.org_id)
 
 
-def _supposed(draft: ActionDraft, state: OrganizationState, agent_id: str, agent_name: str) -> BoundCandidate:
-    """Raises NoConnectionError, BrokenConnectionError."""
-    candidate = Candidate(
+def _supposed(draft: ActionDraft, org_id: str, agent_id: str, agent_name: str) -> Candidate:
+    return Candidate(
         agent_id=agent_id,
         draft=draft,
-        digest=action_digest(draft, org_id=state.org_id, agent_id=agent_id),
+        digest=action_digest(draft, org_id=org_id, agent_id=agent_id),
         rego_input=rego_input(draft, agent_id=agent_id, agent_name=agent_name),
         request=b"",
         submission=NO_SUBMISSION,
         asks_for_connection=mentions_placeholder(draft),
     )
-    return with_connection(candidate, state.connections, state.org_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +116,8 @@ class DryRun:
                 agent = await get_agent(connection, org_id, call.agent_id)
                 agent_id, agent_name = agent.agent_id, agent.name
         state = await self._states.at_least(org_id, generation)
-        return Hypothesis(_supposed(draft, state, agent_id, agent_name), state, agent_name)
+        candidate = _supposed(draft, org_id, agent_id, agent_name)
+        return Hypothesis(with_connection(candidate, state.connections, org_id), state, agent_name)
 
     async def run(self, org_id: str, call: HypotheticalCall, *, trace: bool, ask_judges: bool) -> DryRunResult:
         """Decides the call and explains each policy.
@@ -152,23 +151,15 @@ class DryRun:
 
     async def _masked(self, hypothesis: Hypothesis, decision: Decision) -> Masked | None:
         """As the ways in do it."""
-        draft = hypothesis.candidate.draft
-        call = draft.call
-        if call is None or not decision.to_mask or decision.verdict is Verdict.DENY or draft.tool == WEBSOCKET_TOOL:
+        if not decision.to_mask or decision.verdict is Verdict.DENY:
             return None
-        made = await masked_in_time(call.headers, call.query, call.body, decision.to_mask)
-        if made is None:
-            return None
-        try:
-            read = interpret(with_body_of(call, made.body), self._catalogue)
-            masked = replace(read, source=draft.source, context=draft.context, delegation=draft.delegation)
-            candidate = hypothesis.with_draft(masked)
-        except HeadgateError:
-            return None
-        is_same = (masked.tool, masked.operation) == (draft.tool, draft.operation)
-        if not is_same or candidate.connection != hypothesis.candidate.connection:
-            return None
-        return Masked(candidate, made.count, made.kinds)
+        draft, state, agent_id = hypothesis.candidate.draft, hypothesis.state, hypothesis.candidate.agent_id
+
+        async def read(call: HttpCall, body: bytes) -> Candidate:
+            masked = with_body(draft, call, body, self._catalogue)
+            return _supposed(masked, state.org_id, agent_id, hypothesis.agent_name)
+
+        return await masked_call(hypothesis.candidate, decision.to_mask, read, hypothesis.bind)
 
     async def _draft(self, connection: Connection, org_id: str, call: HypotheticalCall) -> ActionDraft:
         if call.http is not None:

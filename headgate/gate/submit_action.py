@@ -17,13 +17,12 @@ from headgate.actions.store import IdempotentAction, by_idempotency_key
 from headgate.agents.model import KeyIdentity
 from headgate.agents.own_limits import most_open_approvals
 from headgate.approvals.gate_store import HoldRow, hold_action
-from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.db.database import Connection, Database
 from headgate.executions.keep_call import ALLOWED_PRIORITY, keep_call, queue_call
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, Submission, candidate_for, with_connection
 from headgate.gate.exempt_call import exempted, first_usable
-from headgate.gate.masked_body import masked_in_time
+from headgate.gate.masked_call import masked_call
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Masked, pass_through
 from headgate.gate.record_batch import Recorder
@@ -32,18 +31,13 @@ from headgate.gate.refusals import not_recorded
 from headgate.gate.tool_change import with_tool_change
 from headgate.grants.exemption_store import Exemption, use_exemption
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import (
-    AmbiguousRequestError,
-    ConflictError,
-    PayloadTooLargeError,
-    UnavailableError,
-    ValidationError,
-)
+from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.secrets import Secret
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.policies.model import Decision, Verdict
 from headgate.protocols.draft import ActionDraft
+from headgate.protocols.http_call import HttpCall
 from headgate.tools.explicit import with_body
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
@@ -126,27 +120,13 @@ class SubmitAction:
     async def masked(self, state: OrganizationState, identity: KeyIdentity, decided: Decided) -> Masked | None:
         """None for what the agent carries out itself: it has the params already."""
         draft, submission = decided.candidate.draft, decided.candidate.submission
-        call = draft.call
-        if call is None:
-            return None
-        made = await masked_in_time(call.headers, call.query, call.body, decided.decision.to_mask)
-        if made is None:
-            return None
-        try:
-            masked = await self.read(identity, len(made.body), with_body, draft, call, made.body, self._catalogue)
-            candidate = await self.read(identity, len(made.body), candidate_for, identity, masked, submission)
-            bound = await _bind(identity, candidate, state)
-        except (
-            AmbiguousRequestError,
-            BrokenConnectionError,
-            NoConnectionError,
-            PayloadTooLargeError,
-            ValidationError,
-        ):
-            return None
-        if bound.connection != decided.candidate.connection:
-            return None  # the placeholder is among what was replaced
-        return Masked(bound, made.count, made.kinds)
+
+        async def read(call: HttpCall, body: bytes) -> Candidate:
+            masked = await self.read(identity, len(body), with_body, draft, call, body, self._catalogue)
+            return await self.read(identity, len(body), candidate_for, identity, masked, submission)
+
+        bind = partial(_bind, identity, state=state)
+        return await masked_call(decided.candidate, decided.decision.to_mask, read, bind)
 
     async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain | None:
         return await first_usable(decided, self._clock(), partial(self._claim, decided))

@@ -52,9 +52,7 @@ def explicit_draft(
 
 
 def with_body(draft: ActionDraft, call: HttpCall, body: bytes, catalogue: CatalogueIndex) -> ActionDraft:
-    """``draft``, whose call is ``call``, with another body. Raises AmbiguousRequestError, PayloadTooLargeError,
-    ValidationError: it would be another operation."""
+    """``draft``, whose call is ``call``, with another body; perhaps another operation. Raises AmbiguousRequestError,
+    PayloadTooLargeError, ValidationError."""
     read = interpret(with_body_of(call, body), catalogue)
-    if (read.tool, read.operation) != (draft.tool, draft.operation):
-        raise ValidationError(f"The call would be {read.tool}.{read.operation}.", details={"field": "body"})
-    return replace(read, source=Source.API, context=draft.context, delegation=draft.delegation)
+    return replace(read, source=draft.source, context=draft.context, delegation=draft.delegation)
