@@ -1,5 +1,7 @@
 //! The Python class of a compiled pattern.
 
+use std::sync::OnceLock;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use regex_automata::meta::{self, Regex};
@@ -20,8 +22,8 @@ const LARGE_BYTES: usize = 16 << 10;
 #[pyclass(frozen, module = "regorus")]
 pub struct BytePattern {
     regex: Regex,
-    /// With the end of the text behind it.
-    whole: Regex,
+    /// With the end of the text behind it; made when it is first asked for, as few patterns need it.
+    whole: OnceLock<Regex>,
     groups: usize,
     source: Vec<u8>,
 }
@@ -30,14 +32,8 @@ pub struct BytePattern {
 impl BytePattern {
     #[new]
     fn new(py: Python<'_>, pattern: &[u8]) -> PyResult<Self> {
-        let refused = |reason: String| pattern_error(py, reason);
-        let read =
-            std::str::from_utf8(pattern).map_err(|error| refused(format!("a pattern that is not UTF-8: {error}")))?;
-        let (hir, groups) = go_regex::parsed(read).map_err(|refusal| refused(refusal.reason()))?;
-        let whole = Hir::concat(vec![hir.clone(), Hir::look(Look::End)]);
-        let too_large = |_| refused(format!("a pattern of more than {COMPILED_BYTES_MAX} bytes when compiled"));
-        let regex = compiled(&hir).map_err(too_large)?;
-        Ok(Self { regex, whole: compiled(&whole).map_err(too_large)?, groups, source: pattern.to_vec() })
+        let (hir, groups) = parsed(py, pattern)?;
+        Ok(Self { regex: compiled(py, &hir)?, whole: OnceLock::new(), groups, source: pattern.to_vec() })
     }
 
     #[getter]
@@ -60,8 +56,9 @@ impl BytePattern {
         self.find(&self.regex, text, pos, endpos, Anchored::Yes)
     }
 
-    fn fullmatch(&self, text: Bound<'_, PyBytes>) -> Option<ByteMatch> {
-        self.find(&self.whole, text, 0, usize::MAX, Anchored::Yes)
+    fn fullmatch(&self, text: Bound<'_, PyBytes>) -> PyResult<Option<ByteMatch>> {
+        let whole = self.whole(text.py())?;
+        Ok(self.find(whole, text, 0, usize::MAX, Anchored::Yes))
     }
 
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
@@ -109,6 +106,15 @@ impl BytePattern {
 }
 
 impl BytePattern {
+    fn whole(&self, py: Python<'_>) -> PyResult<&Regex> {
+        if let Some(made) = self.whole.get() {
+            return Ok(made);
+        }
+        let (hir, _) = parsed(py, &self.source)?;
+        let made = compiled(py, &Hir::concat(vec![hir, Hir::look(Look::End)]))?;
+        Ok(self.whole.get_or_init(|| made))
+    }
+
     /// The places of the first match and its groups. What stands before `at` and behind `end` is still looked at by
     /// `^`, `$` and `\b`.
     pub fn spans(&self, py: Python<'_>, regex: &Regex, input: Input<'_>) -> Option<Spans> {
@@ -168,10 +174,22 @@ pub fn after(spans: &Spans, at: usize) -> usize {
     }
 }
 
-fn compiled(hir: &Hir) -> Result<Regex, meta::BuildError> {
+/// The syntax tree, and how many groups it has.
+fn parsed(py: Python<'_>, pattern: &[u8]) -> PyResult<(Hir, usize)> {
+    let read = std::str::from_utf8(pattern)
+        .map_err(|error| pattern_error(py, format!("a pattern that is not UTF-8: {error}")))?;
+    go_regex::parsed(read).map_err(|refusal| pattern_error(py, refusal.reason()))
+}
+
+/// Without the one-pass automaton: making one for each of hundreds of patterns takes a quarter of a process's preparation.
+fn compiled(py: Python<'_>, hir: &Hir) -> PyResult<Regex> {
     let config = meta::Config::new()
         .utf8_empty(false)
         .nfa_size_limit(Some(COMPILED_BYTES_MAX))
+        .onepass(false)
         .hybrid_cache_capacity(STATES_BYTES_MAX);
-    meta::Builder::new().configure(config).build_from_hir(hir)
+    meta::Builder::new()
+        .configure(config)
+        .build_from_hir(hir)
+        .map_err(|_| pattern_error(py, format!("a pattern of more than {COMPILED_BYTES_MAX} bytes when compiled")))
 }
