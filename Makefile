@@ -38,7 +38,7 @@ PYTHON ?= $(firstword $(foreach one,python3.12 python3.13 python3.14 python3,$(s
 	$(one) -c 'import sys; sys.exit(sys.version_info < (3, 12))' >/dev/null 2>&1 && echo $(one))))
 
 # What each has a lock of its own for: requirements-NAME.in. The development environment has all of them.
-EXTRAS := embedded notifications opentelemetry reports
+EXTRAS := awskms embedded notifications opentelemetry reports
 UV := .uv/bin/uv
 BIN := .venv/bin
 RUN := $(BIN)/headgate

@@ -17,7 +17,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-_EXTRAS = ("classifier", "notifications", "opentelemetry", "reports")
+_EXTRAS = ("awskms", "classifier", "notifications", "opentelemetry", "reports")
 
 
 class DependenciesFromRequirements(MetadataHookInterface):

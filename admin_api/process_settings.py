@@ -23,6 +23,7 @@ from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.sessions.model import SessionLimits
+from headgate.vault.unwrapper import Unwrapper
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class ApiSettings:
     ``local_tokens`` False only the tokens of ``oidc`` are believed. ``ca_certificate`` is the proxy's, for
     download. ``reuse_port``: several processes share the port (SO_REUSEPORT), and a port that is taken by another
     such process is not noticed. ``master_keys_file`` and ``signing_keys`` None: those in ``data_dir``.
+    ``unwrapper``: of wrapped master keys.
     ``upstream_ca_file``: more roots for the calls that the API makes itself. ``mfa_provider``: keeps the second factors
     of the people of its issuer. ``public_url``: the API's origin as people reach it; None: without browser login.
     ``passkeys`` False: nobody signs in or joins with one. ``classifiers_dir``: local classifiers of content policies.
@@ -97,6 +99,7 @@ class ApiSettings:
     bodies_bytes_max: int = BODIES_BYTES_MAX
     reuse_port: bool = False
     master_keys_file: Path | None = None
+    unwrapper: Unwrapper | None = None
     upstream_ca_file: Path | None = None
     upstream_proxy: UpstreamProxy | None = None
     monitor: MonitorSettings = field(default_factory=MonitorSettings)

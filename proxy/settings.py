@@ -13,6 +13,7 @@ from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.traffic.spool_writer import SPOOL_LIMIT_BYTES
+from headgate.vault.unwrapper import Unwrapper
 from proxy.authority import Authority
 
 
@@ -23,7 +24,7 @@ class GateSettings:
     ``data_dir`` holds the certificate authority (private) and what clients need; ``ca_file``: the authority that is
     shared with other machines. ``public_api_url`` is where
     agents ask about a held action; its origin passes the guard. ``master_keys_file`` None: the one in ``data_dir``.
-    ``classifiers_dir``: local classifiers of content policies.
+    ``unwrapper``: of wrapped master keys. ``classifiers_dir``: local classifiers of content policies.
     """
 
     database_dsn: Secret
@@ -43,6 +44,7 @@ class GateSettings:
     limits: RequestLimits = field(default_factory=RequestLimits)
     answers: AnswerLimits = field(default_factory=AnswerLimits)
     master_keys_file: Path | None = None
+    unwrapper: Unwrapper | None = None
     capture_spool_limit_bytes: int = SPOOL_LIMIT_BYTES
     monitor: MonitorSettings = field(default_factory=MonitorSettings)
 

@@ -13,6 +13,7 @@ from packaging.version import Version
 ROOT: Final = Path(__file__).resolve().parent.parent
 PYTHON_LOCKS: Final = (
     "requirements.lock",
+    "requirements-awskms.lock",
     "requirements-classifier.lock",
     "requirements-embedded.lock",
     "requirements-notifications.lock",

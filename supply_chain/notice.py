@@ -35,7 +35,7 @@ def notices(components: Iterable[Component], licenses: Licenses) -> dict[str, st
     program = [
         _PROGRAM,
         _section("Python packages, installed beside Headgate", _table([one for one in python if one not in extra])),
-        _section("Python packages of extras: classifier, notifications, opentelemetry, reports", _table(extra)),
+        _section("Python packages of extras: awskms, classifier, notifications, opentelemetry, reports", _table(extra)),
         _section("Programs that Python packages carry", _table(servers)),
         _section("Crates in the policy engine", "See NOTICE of headgate-regorus (regorus-py/NOTICE).\n"),
         _section("Packages bundled into the dashboard's editor (admin_api/static/editor.js)", _table(editor)),

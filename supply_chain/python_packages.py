@@ -19,6 +19,7 @@ from supply_chain.licenses import Licenses
 LOCKS: Final = {
     "requirements.lock": Use.SHIPPED,
     "requirements-embedded.lock": Use.SHIPPED,
+    "requirements-awskms.lock": Use.OPTIONAL,
     "requirements-classifier.lock": Use.OPTIONAL,
     "requirements-notifications.lock": Use.OPTIONAL,
     "requirements-opentelemetry.lock": Use.OPTIONAL,

@@ -24,15 +24,38 @@ def any_server(
 ) -> Iterator[str]:
     """The same, where the method matters too: it comes first. ``certificate``, with its key in PEM: over TLS."""
 
+    def handle(request: BaseHTTPRequestHandler) -> None:
+        send(request, *answer(request.command, request.path, body_of(request)))
+
+    with handling_server(handle, port, certificate) as url:
+        yield url
+
+
+def body_of(request: BaseHTTPRequestHandler) -> bytes:
+    return request.rfile.read(int(request.headers.get("content-length", "0")))
+
+
+def send(request: BaseHTTPRequestHandler, status: int, media_type: str, content: bytes) -> None:
+    send_head(request, status, media_type, len(content))
+    request.wfile.write(content)
+
+
+def send_head(request: BaseHTTPRequestHandler, status: int, media_type: str, length: int) -> None:
+    request.send_response(status)
+    request.send_header("content-type", media_type)
+    request.send_header("content-length", str(length))
+    request.end_headers()
+
+
+@contextmanager
+def handling_server(
+    handle: Callable[[BaseHTTPRequestHandler], None], port: int = 0, certificate: Path | None = None
+) -> Iterator[str]:
+    """The same, for who needs the whole request, or answers badly."""
+
     class Handler(BaseHTTPRequestHandler):
         def do_any(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", "0")))
-            status, media_type, content = answer(self.command, self.path, body)
-            self.send_response(status)
-            self.send_header("content-type", media_type)
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            handle(self)
 
         do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = do_any  # noqa: N815 - the base class's names
 

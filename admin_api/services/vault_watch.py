@@ -22,7 +22,7 @@ class VaultWatch:
 
     def __init__(self, database: Database, vault: Vault) -> None:
         self._database = database
-        self._vault = vault
+        self._keys = (vault.keys_file, vault.unwrapper)
         self._told: tuple[str, ...] = ()
         self.usable: bool | None = None
 
@@ -38,9 +38,9 @@ class VaultWatch:
 
     async def look(self) -> None:
         """Raises UnavailableError: the database does not say."""
-        used = [one for one in await key_states(self._database, self._vault.keys_file) if one.secrets]
+        used = [one for one in await key_states(self._database, *self._keys) if one.secrets]
         faults = tuple(f"{one.key_id} ({one.secrets} secrets): {one.fault}" for one in used if one.fault)
-        if not faults and (fault := await file_fault(self._database, self._vault.keys_file)) is not None:
+        if not faults and (fault := await file_fault(self._database, *self._keys)) is not None:
             faults = (fault,)
         self.usable = not faults if used or faults else None
         if faults and faults != self._told:

@@ -17,7 +17,7 @@ from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Settings
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.secret_file import require_secret
-from headgate.vault.master_keys import parse_master_keys
+from headgate.vault.stored_keys import parse_stored_keys
 
 MASTER_KEYS: Final = DataDirectory(Path()).master_keys.as_posix()
 SIGNING_KEYS: Final = DataDirectory(Path()).signing_keys.as_posix()
@@ -67,7 +67,7 @@ def require_master_keys(needed: Iterable[str], files: Iterable[KeyFile]) -> None
     held: set[str] = set()
     for file in files:
         if file.name == MASTER_KEYS:
-            held = set(parse_master_keys(file.content, file.name).keys)
+            held = set(parse_stored_keys(file.content, file.name).entries)
     missing = sorted(set(needed) - held)
     if missing:
         raise UnavailableError(

@@ -35,6 +35,8 @@ from headgate.kernel.clock import Clock
 from headgate.kernel.entry_codes import EntryCodes
 from headgate.kernel.errors import ConflictError, UnavailableError, ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.kms.access import kms_access
+from headgate.kms.key_services import KeyServices
 from headgate.organizations.change import begin_change
 from headgate.runtime import postgres
 from headgate.runtime.database_roles import OWNER, ensure_database, prepare_database
@@ -42,7 +44,8 @@ from headgate.runtime.folders import disk_error, instance_lock, open_data_direct
 from headgate.runtime.postgres import SUPERUSER
 from headgate.runtime.secrets_file import load_secrets
 from headgate.runtime.servers import brings_database, postgres_of
-from headgate.vault.service import Vault, vault_of
+from headgate.vault.service import Vault, keys_file_of
+from headgate.vault.unwrapper import COMMAND_WAIT_SECONDS, Unwrapper
 from headgate.workflows.continue_after_restore import Restored, Withdrawn, continue_organization, seal_all
 
 _STATEMENT_SECONDS = 3600.0
@@ -233,7 +236,8 @@ async def _restore_database(
 
 def _entry_codes(restored: Path, settings: Settings) -> EntryCodes:
     """Of the processes that wrote what the journal of the backup holds: with its keys, or those that are here."""
-    return EntryCodes((Vault(restored) if restored.exists() else vault_of(settings)).master_keys)
+    unwrapper = Unwrapper(KeyServices(kms_access(settings)), wait_seconds=COMMAND_WAIT_SECONDS)
+    return EntryCodes(Vault(restored if restored.exists() else keys_file_of(settings), unwrapper).master_keys)
 
 
 async def _continue(database: Database, manifest: Manifest, head: Head, order: RestoreOrder, clock: Clock) -> Withdrawn:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.key_unwrapper import command_unwrapper
 from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_instance, result_option, runtime_file_option
@@ -21,6 +22,7 @@ from headgate.kernel.secrets import Secret
 from headgate.traffic.spool_reader import files_under_keys
 from headgate.vault.rotation import SETTLE_SECONDS, KeyState, Rotated, file_fault, key_states, prepare_key, retire_key
 from headgate.vault.rotation import rotate as rotate_keys
+from headgate.vault.unwrapper import Unwrapper
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class _Where:
     keys_file: Path
     database: Secret
     captures: Path
+    unwrapper: Unwrapper
 
 
 @click.command()
@@ -40,15 +43,19 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
 
     async def ask() -> tuple[list[KeyState], str | None]:
         async with _open(where) as database:
-            return await key_states(database, where.keys_file), await file_fault(database, where.keys_file)
+            keys = (where.keys_file, where.unwrapper)
+            return await key_states(database, *keys), await file_fault(database, *keys)
 
     states, fault = asyncio.run(ask())
     if as_json:
         show_json([asdict(one) for one in states])
     else:
         show_table(
-            ("KEY", "CURRENT", "SECRETS", "STATE"),
-            ((one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok") for one in states),
+            ("KEY", "CURRENT", "SECRETS", "STATE", "WRAPPED WITH"),
+            (
+                (one.key_id, "yes" if one.is_current else "", one.secrets, one.fault or "ok", one.kms or "")
+                for one in states
+            ),
         )
     if fault is not None:
         click.echo(safe(fault), err=True)
@@ -62,7 +69,8 @@ def status(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> N
 @runtime_file_option
 def prepare(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Add a key that is not used yet. With several machines, copy the file to each, rotate, and copy it again."""
-    prepared = prepare_key(_find(data_dir, runtime_file).keys_file)
+    where = _find(data_dir, runtime_file)
+    prepared = prepare_key(where.keys_file, where.unwrapper)
     if as_json:
         show_json({"prepared": prepared})
         return
@@ -87,7 +95,7 @@ def rotate(settle_seconds: float, as_json: bool, data_dir: Path | None, runtime_
 
     async def act() -> Rotated:
         async with _open(where) as database:
-            return await rotate_keys(database, where.keys_file, settle_seconds=settle_seconds)
+            return await rotate_keys(database, where.keys_file, where.unwrapper, settle_seconds=settle_seconds)
 
     done = asyncio.run(act())
     if as_json:
@@ -123,7 +131,14 @@ def retire(
     async def act() -> None:
         async with _open(where) as database:
             spooled = files_under_keys(where.captures)
-            await retire_key(database, where.keys_file, key_id, spooled=spooled, give_up_set_aside=give_up_set_aside)
+            await retire_key(
+                database,
+                where.keys_file,
+                key_id,
+                where.unwrapper,
+                spooled=spooled,
+                give_up_set_aside=give_up_set_aside,
+            )
 
     asyncio.run(act())
     if as_json:
@@ -135,19 +150,19 @@ def retire(
 def _find(data_dir: Path | None, runtime_file: Path | None) -> _Where:
     """The settings of this shell, else those of the instance on this machine. Raises UnavailableError."""
     settings = read_settings()
+    unwrapper = command_unwrapper(settings)
     try:
         database = settings.database_url_of(Part.API)
     except ValidationError:
         data = find_data(data_dir, runtime_file)
         named = runtime_file or (None if "HEADGATE_RUNTIME_FILE" in os.environ else data.runtime_file)
         keys_file = settings.master_keys_file or data.master_keys
-        return _Where(keys_file, find_instance(named).database_url, data.captures)
+        return _Where(keys_file, find_instance(named).database_url, data.captures, unwrapper)
     if settings.master_keys_file is not None:
-        return _Where(
-            settings.master_keys_file, database, (DataDirectory(data_dir) if data_dir else settings.data).captures
-        )
+        captures = (DataDirectory(data_dir) if data_dir else settings.data).captures
+        return _Where(settings.master_keys_file, database, captures, unwrapper)
     data = find_data(data_dir, runtime_file)
-    return _Where(data.master_keys, database, data.captures)
+    return _Where(data.master_keys, database, data.captures, unwrapper)
 
 
 @asynccontextmanager

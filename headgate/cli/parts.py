@@ -21,6 +21,7 @@ from headgate.monitor.settings import MonitorSettings
 if TYPE_CHECKING:
     from headgate.outgoing.upstream_proxy import UpstreamProxy
     from headgate.telemetry.export import Telemetry
+    from headgate.vault.unwrapper import Unwrapper
 
 
 @click.command()
@@ -71,6 +72,7 @@ def api() -> None:
         monitor=_monitor(settings),
         classifiers_dir=settings.classifiers_dir,
         master_keys_file=settings.master_keys_file,
+        unwrapper=_unwrapper(settings),
         signing_keys=signing_key_source(settings),
         checkpoint_seconds=settings.checkpoint_seconds,
         mfa_provider=provider_settings(
@@ -120,6 +122,7 @@ def _serve_proxy(settings: Settings) -> None:
         rate_limits=settings.rate_limits,
         quotas=quotas_of(settings),
         master_keys_file=settings.master_keys_file,
+        unwrapper=_unwrapper(settings),
         capture_spool_limit_bytes=settings.capture_spool_limit_bytes,
         monitor=_monitor(settings),
     )
@@ -154,6 +157,7 @@ def worker() -> None:
         settings.redis_url,
         settings.data_dir,
         master_keys_file=settings.master_keys_file,
+        unwrapper=_unwrapper(settings),
         upstream_ca_file=settings.upstream_ca_file,
         upstream_proxy=_upstream_proxy(settings),
         classifiers_dir=settings.classifiers_dir,
@@ -180,7 +184,7 @@ def masker(beside: int | None) -> None:
         from headgate.worker.masker import MaskerSettings, run  # noqa: PLC0415 - loaded by this part only
 
     masker_settings = MaskerSettings(
-        settings.database_url_of(Part.PROXY), settings.data_dir, settings.master_keys_file, beside
+        settings.database_url_of(Part.PROXY), settings.data_dir, settings.master_keys_file, _unwrapper(settings), beside
     )
     sys.exit(asyncio.run(run(masker_settings)))
 
@@ -238,6 +242,15 @@ def _upstream_proxy(settings: Settings) -> "UpstreamProxy | None":
     return upstream_proxy_of(
         settings.upstream_proxy_url, settings.upstream_proxy_direct, settings.upstream_proxy_resolution
     )
+
+
+def _unwrapper(settings: Settings) -> "Unwrapper":
+    """Of the master keys, where a key management service wraps them. Raises ValidationError."""
+    from headgate.kms.access import kms_access  # noqa: PLC0415 - loaded by parts only
+    from headgate.kms.key_services import KeyServices  # noqa: PLC0415
+    from headgate.vault.unwrapper import Unwrapper  # noqa: PLC0415
+
+    return Unwrapper(KeyServices(kms_access(settings)))
 
 
 def _monitor(settings: Settings) -> MonitorSettings:

@@ -18,9 +18,11 @@ _ELSEWHERE: Final[dict[str, Place]] = {
         "headgate.cli.master_keys:status",
         "List the master keys, the number of secrets under each, and problems.",
     ),
+    "unwrap": ("headgate.cli.wrapped_keys:unwrap", "Store the master keys in the clear again."),
+    "wrap": ("headgate.cli.wrapped_keys:wrap", "Wrap the master keys with a key in AWS KMS, Vault or OpenBao."),
 }
 
 
 @click.group(cls=LazyGroup, elsewhere=_ELSEWHERE)
 def secrets() -> None:
-    """Create key files; show, prepare, rotate and retire the master keys of stored secrets."""
+    """Create key files; show, prepare, rotate, retire and wrap the master keys of stored secrets."""

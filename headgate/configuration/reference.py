@@ -46,6 +46,9 @@ The client commands (`headgate approvals`, `headgate policy`, …) read three mo
 runtime file of the instance; or `HEADGATE_API_URL` and `HEADGATE_TOKEN`, for one on another machine. `HEADGATE_TOKEN`
 alone: that person, at the instance on this machine. `headgate env`, `run`, `mcp` and `doctor` read `HEADGATE_API_URL`
 with `HEADGATE_AGENT_KEY` and `HEADGATE_CA_SHA256` (docs/guides/several-machines.md).
+
+For keys in AWS KMS, Vault or OpenBao, the parts read the variables of those services' own tools: `VAULT_ADDR`,
+`VAULT_TOKEN`, `VAULT_NAMESPACE`, `VAULT_CACERT`, `AWS_REGION` and others (docs/guides/secrets.md).
 """
 
 

@@ -369,6 +369,12 @@ class Settings:
         " they are sealed (JSON, mode 0600, the same on every machine); unset: those in the data directory.",
         path,
     )  # fmt: skip
+    vault_token_file: Path | None = variable(
+        "HEADGATE_VAULT_TOKEN_FILE", None,
+        "A file with a token of HashiCorp Vault or OpenBao (mode 0600), for keys at `hashivault://…`. It is read for"
+        " each request, so that Vault Agent can replace it. Unset: `VAULT_TOKEN` (docs/guides/secrets.md).",
+        path,
+    )  # fmt: skip
     signing_keys_file: Path | None = variable(
         "HEADGATE_SIGNING_KEYS_FILE", None,
         "The keys that checkpoints of the record are signed with (mode 0600; the API and every worker need the same);"

@@ -34,6 +34,7 @@ from headgate.policies.shadow import ShadowSet
 from headgate.tools.load import load_catalogues
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault, vault_of
+from headgate.vault.unwrapper import Unwrapper
 
 
 class DecidingSettings(Protocol):
@@ -45,6 +46,8 @@ class DecidingSettings(Protocol):
     def data(self) -> DataDirectory: ...
     @property
     def master_keys_file(self) -> Path | None: ...
+    @property
+    def unwrapper(self) -> Unwrapper | None: ...
     @property
     def upstream_ca_file(self) -> Path | None: ...
     @property

@@ -7,6 +7,7 @@ from typing import Final
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 _PACKAGES: Final[Mapping[str, frozenset[str]]] = {
+    "awskms": frozenset({"botocore"}),
     "notifications": frozenset({"apprise"}),
     "opentelemetry": frozenset({"opentelemetry", "opentelemetry.sdk", "opentelemetry.exporter"}),
     "reports": frozenset({"typst", "font_source_sans_pro"}),

@@ -108,6 +108,7 @@ def absolute_paths(settings: Settings) -> dict[str, str]:
         "HEADGATE_UPSTREAM_CA_FILE": settings.upstream_ca_file,
         "HEADGATE_SIGNING_KEYS_FILE": settings.signing_keys_file,
         "HEADGATE_MASTER_KEYS_FILE": settings.master_keys_file,
+        "HEADGATE_VAULT_TOKEN_FILE": settings.vault_token_file,
         "HEADGATE_JWT_ISSUERS_FILE": settings.jwt_issuers_file,
         "HEADGATE_SIEM_FOLDER": settings.siem_folder,
         "HEADGATE_CLASSIFIERS_DIR": settings.classifiers_dir,

@@ -17,7 +17,7 @@ from headgate.runtime.seed import seed_organization
 from headgate.runtime.server_process import RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor
 from headgate.runtime.valkey import ValkeyServer
-from headgate.vault.service import vault_of
+from headgate.vault.service import Vault, keys_file_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ async def open_servers(settings: Settings, servers: Servers, supervisor: Supervi
         await prepare_database(server, servers.secrets)
     else:
         await migrate(servers.administrator.reveal())
-    vault = vault_of(settings)
-    await seed_organization(servers.databases[Login.OWNER], system_clock, vault)
+    await seed_organization(servers.databases[Login.OWNER], system_clock, Vault(keys_file_of(settings)))
 
 
 def postgres_of(settings: Settings) -> PostgresServer:

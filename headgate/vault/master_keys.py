@@ -2,16 +2,17 @@
 
 ``{"current": "k1-0a1b2c3d", "keys": {"k1-0a1b2c3d": "base64 of 32 bytes"}}``. What stands behind the hyphen is the
 beginning of the key's SHA-256, so that another key under the same name is refused when the file is read; names without
-one are accepted. ``headgate secrets`` changes the file (docs/guides/secrets.md). All machines of an installation need
-the same one (HEADGATE_MASTER_KEYS_FILE); without one it is made in the data directory when a first secret is kept.
+one are accepted. In place of a key, the file may hold what a key management service has made of it (``wrapped_key``).
+``headgate secrets`` changes the file (docs/guides/secrets.md). All machines of an installation need the same one
+(HEADGATE_MASTER_KEYS_FILE); without one it is made in the data directory when a first secret is kept.
 """
 
 import base64
-import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -19,19 +20,24 @@ from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError
 from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import MASK
+from headgate.vault.stored_keys import KEY_BYTES, mark, parse_stored_keys
+from headgate.vault.unwrapper import Unwrapper
+from headgate.vault.wrapped_key import WrappedKey, Wrapping
 
-_KEY_BYTES: Final = 32
-_KEY_ID: Final = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 _NUMBER: Final = re.compile(r"k(\d{1,9})(?:-.*)?")
-_MARKED: Final = re.compile(r".*-([0-9a-f]{8})")
+
+
+type Wrap = Callable[[str, bytes], WrappedKey]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MasterKeys:
-    """``keys`` by their identifiers; new secrets are encrypted under ``current``."""
+    """``keys`` by their identifiers; new secrets are encrypted under ``current``. ``wrapped``: how the file holds those
+    that it does not hold in the clear."""
 
     current: str
     keys: dict[str, bytes]
+    wrapped: dict[str, WrappedKey] = field(default_factory=dict)
 
     def key(self, key_id: str) -> bytes:
         """Raises UnavailableError."""
@@ -42,17 +48,25 @@ class MasterKeys:
                 f"the master key {key_id!r} is not in the file of master keys: restore it (headgate secrets status)"
             ) from None
 
-    def with_new_key(self) -> tuple["MasterKeys", str]:
-        """One more, behind the others; the current one stays. And what it is called."""
+    @property
+    def wrapping(self) -> Wrapping | None:
+        """Of the current key, and so of the next one. None: it is in the clear."""
+        current = self.wrapped.get(self.current)
+        return None if current is None else current.wrapping
+
+    def with_new_key(self, wrap: Wrap | None = None) -> tuple["MasterKeys", str]:
+        """One more, behind the others; the current one stays. And what it is called. ``wrap`` None: in the clear.
+        Raises what ``wrap`` raises."""
         numbers = [int(match[1]) for one in self.keys if (match := _NUMBER.fullmatch(one))]
-        key = os.urandom(_KEY_BYTES)
-        key_id = f"k{max(numbers, default=0) + 1}-{_mark(key)}"
-        return MasterKeys(self.current, {**self.keys, key_id: key}), key_id
+        key = os.urandom(KEY_BYTES)
+        key_id = f"k{max(numbers, default=0) + 1}-{mark(key)}"
+        wrapped = self.wrapped if wrap is None else {**self.wrapped, key_id: wrap(key_id, key)}
+        return MasterKeys(self.current, {**self.keys, key_id: key}, wrapped), key_id
 
     def with_current(self, key_id: str) -> "MasterKeys":
         """Raises UnavailableError."""
         self.key(key_id)
-        return MasterKeys(key_id, self.keys)
+        return replace(self, current=key_id)
 
     def without(self, key_id: str) -> "MasterKeys":
         """Raises NotFoundError, ConflictError (the current one)."""
@@ -60,7 +74,11 @@ class MasterKeys:
             raise NotFoundError(f"there is no master key {key_id!r} in the file")
         if key_id == self.current:
             raise ConflictError(f"{key_id} is the current master key: rotate first")
-        return MasterKeys(self.current, {one: key for one, key in self.keys.items() if one != key_id})
+        return MasterKeys(
+            self.current,
+            {one: key for one, key in self.keys.items() if one != key_id},
+            {one: key for one, key in self.wrapped.items() if one != key_id},
+        )
 
     @property
     def prepared(self) -> str | None:
@@ -69,19 +87,39 @@ class MasterKeys:
         return newest if list(self.keys).index(self.current) < list(self.keys).index(newest) else None
 
     def to_json(self) -> bytes:
-        """With the keys in it."""
-        keys = {key_id: base64.b64encode(key).decode() for key_id, key in self.keys.items()}
+        """With the keys in it that are not wrapped."""
+        keys = {
+            key_id: self.wrapped[key_id].to_document() if key_id in self.wrapped else base64.b64encode(key).decode()
+            for key_id, key in self.keys.items()
+        }
         return json.dumps({"current": self.current, "keys": keys}).encode()
 
     def __repr__(self) -> str:
         return f"MasterKeys(current={self.current!r}, keys={MASK})"
 
 
-def load_master_keys(path: Path) -> MasterKeys:
-    """Raises UnavailableError, which says what is wrong with the file, and what to do."""
+def load_master_keys(path: Path, unwrapper: Unwrapper | None = None) -> MasterKeys:
+    """Raises UnavailableError, which says what is wrong with the file or the service, and what to do. ``unwrapper``
+    None: a file with wrapped keys is refused."""
+    stored = parse_stored_keys(_content(path), str(path))
+    wrapped = {key_id: entry for key_id, entry in stored.entries.items() if isinstance(entry, WrappedKey)}
+    opened: dict[str, bytes] = {}
+    if wrapped:
+        if unwrapper is None:
+            raise UnavailableError(f"the master keys cannot be read: nothing unwraps those in {path} here")
+        try:
+            opened = unwrapper.unwrap(wrapped)
+        except UnavailableError as error:
+            raise UnavailableError(f"the master keys cannot be read: {path}: {error.message}") from error
+    # In the order of the file: which key is the newest says what is prepared.
+    keys = {key_id: entry if isinstance(entry, bytes) else opened[key_id] for key_id, entry in stored.entries.items()}
+    return MasterKeys(stored.current, keys, wrapped)
+
+
+def _content(path: Path) -> bytes:
     try:
         require_secret(path)
-        content = path.read_bytes()
+        return path.read_bytes()
     except PermissionError as error:
         remedy = (
             str(error) if error.errno is None else f"{path}: permission denied. Give it to the user that runs Headgate"
@@ -94,22 +132,31 @@ def load_master_keys(path: Path) -> MasterKeys:
         ) from error
     except OSError as error:
         raise UnavailableError(f"the master keys cannot be read: {path}: {error.strerror or error}") from error
-    return parse_master_keys(content, str(path))
 
 
-def create_master_keys(path: Path) -> MasterKeys:
-    """A first key, unless there is a file: of two processes at the same moment, one wins whole.
+def create_master_keys(path: Path, unwrapper: Unwrapper | None = None, wrapping: Wrapping | None = None) -> MasterKeys:
+    """A first key, unless there is a file: of two processes at the same moment, one wins whole. It is wrapped where
+    ``wrapping`` says with what.
 
     Raises UnavailableError.
     """
-    key = os.urandom(_KEY_BYTES)
-    key_id = f"k1-{_mark(key)}"
+    key = os.urandom(KEY_BYTES)
+    key_id = f"k1-{mark(key)}"
+    wrap = None if wrapping is None else wrapper_of(unwrapper, wrapping)
+    made = MasterKeys(key_id, {key_id: key}, {} if wrap is None else {key_id: wrap(key_id, key)})
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        create_file(path, MasterKeys(key_id, {key_id: key}).to_json(), mode=0o600)
+        create_file(path, made.to_json(), mode=0o600)
     except OSError as error:
         raise UnavailableError(f"the file of master keys cannot be made: {path}: {error.strerror}") from error
-    return load_master_keys(path)
+    return load_master_keys(path, unwrapper)
+
+
+def wrapper_of(unwrapper: Unwrapper | None, wrapping: Wrapping) -> Wrap:
+    """Raises UnavailableError: a key is never written in the clear because nothing wraps it."""
+    if unwrapper is None:
+        raise UnavailableError("the master keys are wrapped, and nothing wraps another one here")
+    return lambda key_id, key: unwrapper.wrap(key_id, key, wrapping)
 
 
 def store_master_keys(path: Path, keys: MasterKeys) -> None:
@@ -118,61 +165,3 @@ def store_master_keys(path: Path, keys: MasterKeys) -> None:
         replace_file(path, keys.to_json(), mode=0o600)
     except OSError as error:
         raise UnavailableError(f"the file of master keys cannot be written: {path}: {error.strerror}") from error
-
-
-def parse_master_keys(content: bytes, source: str) -> MasterKeys:
-    """The one reader of the file's form. ``source`` says where the content is from. Raises UnavailableError, which says
-    what is wrong, and shows nothing that may be a key."""
-    try:
-        return _parsed(content)
-    except _DamagedError as error:
-        raise UnavailableError(
-            f"the master keys cannot be read: {source} is damaged: {error}. Restore it from a copy or a backup (mode"
-            " 0600), and check it with headgate secrets status"
-        ) from error
-
-
-class _DamagedError(ValueError):
-    """What is wrong with the content of the file."""
-
-
-def _parsed(content: bytes) -> MasterKeys:
-    try:
-        document = json.loads(content)
-    except UnicodeDecodeError:
-        raise _DamagedError("it is not text in UTF-8") from None
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise _DamagedError(f"it is not JSON ({where})" if content.strip() else "it is empty") from None
-    except (ValueError, RecursionError):  # a number that is too long, or brackets that are too many
-        raise _DamagedError("it is not JSON of this form") from None
-    if not isinstance(document, dict):
-        raise _DamagedError("it is not a JSON object")
-    for member, form, name in (("current", str, "text"), ("keys", dict, "an object")):
-        if member not in document:
-            raise _DamagedError(f"the member {member!r} is missing")
-        if not isinstance(document[member], form):
-            raise _DamagedError(f"the member {member!r} is not {name}")
-    keys = {key_id: _key(key_id, text) for key_id, text in document["keys"].items()}
-    if document["current"] not in keys:
-        raise _DamagedError("the key that 'current' names is not among 'keys'")
-    return MasterKeys(document["current"], keys)
-
-
-def _key(key_id: str, text: object) -> bytes:
-    if not _KEY_ID.fullmatch(key_id):
-        raise _DamagedError("a key has a name with other characters than a-z, 0-9, '_', '.' and '-', or a too long one")
-    try:
-        key = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
-    except ValueError:
-        key = b""
-    if len(key) != _KEY_BYTES:
-        raise _DamagedError(f"the key {key_id!r} is not the base64 of {_KEY_BYTES} bytes")
-    if (marked := _MARKED.fullmatch(key_id)) and marked[1] != _mark(key):
-        raise _DamagedError(f"the master key {key_id!r} is not the key that was created under this name")
-    return key
-
-
-def _mark(key: bytes) -> str:
-    """Tells two keys apart, and nothing of either: they are random."""
-    return hashlib.sha256(key).hexdigest()[:8]

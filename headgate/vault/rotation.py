@@ -17,7 +17,13 @@ from headgate.db.database import Database
 from headgate.kernel.entry_codes import signer_of
 from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.vault.envelope import rewrap, unseal
-from headgate.vault.master_keys import MasterKeys, create_master_keys, load_master_keys, store_master_keys
+from headgate.vault.master_keys import (
+    MasterKeys,
+    create_master_keys,
+    load_master_keys,
+    store_master_keys,
+    wrapper_of,
+)
 from headgate.vault.store import (
     UsedKey,
     exchange_envelope,
@@ -27,6 +33,7 @@ from headgate.vault.store import (
     signed_under,
     used_keys,
 )
+from headgate.vault.unwrapper import Unwrapper
 
 _BATCH: Final = 200
 SETTLE_SECONDS: Final = 6.0
@@ -45,33 +52,37 @@ class Rotated:
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """``fault``: why what is under it cannot be opened; None where it can, or where there is nothing."""
+    """``fault``: why what is under it cannot be opened; None where it can, or where there is nothing. ``kms``: the key
+    that wraps it; None: it is in the clear, or the file cannot be read."""
 
     key_id: str
     is_current: bool
     secrets: int
     fault: str | None
+    kms: str | None = None
 
 
-async def key_states(database: Database, path: Path) -> list[KeyState]:
+async def key_states(database: Database, path: Path, unwrapper: Unwrapper | None = None) -> list[KeyState]:
     """Of every key of the file, and of every key that a stored secret needs. Raises UnavailableError (the database)."""
     async with database.across_organizations() as connection:
         used = {one.key_id: one for one in await used_keys(connection)}
-    keys, unreadable = _try_load(path)
+    keys, unreadable = _try_load(path, unwrapper)
     names = dict.fromkeys([*(keys.keys if keys is not None else ()), *used])
     states: list[KeyState] = []
     for key_id in names:
         one = used.get(key_id)
         fault = None if one is None else unreadable or await _fault(database, keys, one)
         is_current = keys is not None and key_id == keys.current
-        states.append(KeyState(key_id, is_current, 0 if one is None else one.secrets, fault))
+        wrapped = None if keys is None else keys.wrapped.get(key_id)
+        kms = None if wrapped is None else str(wrapped.wrapping.kms)
+        states.append(KeyState(key_id, is_current, 0 if one is None else one.secrets, fault, kms))
     return states
 
 
-async def file_fault(database: Database, path: Path) -> str | None:
+async def file_fault(database: Database, path: Path, unwrapper: Unwrapper | None = None) -> str | None:
     """Why the file cannot be read. None: it can, or there is none and nothing is under a master key yet. Raises
     UnavailableError (the database)."""
-    _, fault = _try_load(path)
+    _, fault = _try_load(path, unwrapper)
     if fault is None or await asyncio.to_thread(path.exists):
         return fault
     async with database.across_organizations() as connection:
@@ -79,13 +90,13 @@ async def file_fault(database: Database, path: Path) -> str | None:
     return fault if is_needed else None
 
 
-def prepare_key(path: Path) -> str:
+def prepare_key(path: Path, unwrapper: Unwrapper | None = None) -> str:
     """One more key in the file, not used yet: the file is then carried to every machine, and ``rotate`` makes it the
     current one. Raises UnavailableError, ConflictError."""
-    keys = load_master_keys(path)
+    keys = load_master_keys(path, unwrapper)
     if keys.prepared is not None:
         raise ConflictError(f"{keys.prepared} is prepared already")
-    made, key_id = keys.with_new_key()
+    made, key_id = _with_new_key(keys, unwrapper)
     store_master_keys(path, made)
     return key_id
 
@@ -93,6 +104,7 @@ def prepare_key(path: Path) -> str:
 async def rotate(
     database: Database,
     path: Path,
+    unwrapper: Unwrapper | None = None,
     *,
     progress: Callable[[int], None] = lambda _: None,
     settle_seconds: float = SETTLE_SECONDS,
@@ -100,12 +112,12 @@ async def rotate(
     """Raises UnavailableError."""
     async with database.across_organizations() as connection:
         used = await used_keys(connection)
-    keys = load_master_keys(path) if used else create_master_keys(path)
+    keys = load_master_keys(path, unwrapper) if used else create_master_keys(path, unwrapper)
     is_unfinished = any(one.key_id != keys.current for one in used) and keys.prepared is None
     if not is_unfinished:
         key_id = keys.prepared
         if key_id is None:
-            keys, key_id = keys.with_new_key()
+            keys, key_id = _with_new_key(keys, unwrapper)
         keys = keys.with_current(key_id)
         store_master_keys(path, keys)
     done, failures = await _rewrap_all(database, keys, progress)
@@ -115,12 +127,18 @@ async def rotate(
 
 
 async def retire_key(
-    database: Database, path: Path, key_id: str, *, spooled: Mapping[str, int], give_up_set_aside: bool = False
+    database: Database,
+    path: Path,
+    key_id: str,
+    unwrapper: Unwrapper | None = None,
+    *,
+    spooled: Mapping[str, int],
+    give_up_set_aside: bool = False,
 ) -> None:
     """Take a key out of the file that nothing needs any more. ``spooled``: how many files that are not in the database
     yet are under each key. ``give_up_set_aside``: also if entries that were set aside can never be applied then. Raises
     NotFoundError, ConflictError, UnavailableError."""
-    keys = load_master_keys(path)
+    keys = load_master_keys(path, unwrapper)
     remaining = keys.without(key_id)
     async with database.across_organizations() as connection:
         needed = {one.key_id: one.secrets for one in await used_keys(connection)}
@@ -188,9 +206,14 @@ async def _rewrap(database: Database, keys: MasterKeys, org_id: str, names: Sequ
     return exchanged, failed
 
 
-def _try_load(path: Path) -> tuple[MasterKeys | None, str | None]:
+def _with_new_key(keys: MasterKeys, unwrapper: Unwrapper | None) -> tuple[MasterKeys, str]:
+    """Wrapped as the current one is."""
+    return keys.with_new_key(None if keys.wrapping is None else wrapper_of(unwrapper, keys.wrapping))
+
+
+def _try_load(path: Path, unwrapper: Unwrapper | None) -> tuple[MasterKeys | None, str | None]:
     try:
-        return load_master_keys(path), None
+        return load_master_keys(path, unwrapper), None
     except UnavailableError as error:
         return None, error.message
 

@@ -11,10 +11,11 @@ from headgate.kernel.secrets import Secret
 from headgate.vault.envelope import Envelope, rewrap, seal, seal_bytes, unseal, unseal_bytes
 from headgate.vault.master_keys import MasterKeys, create_master_keys, load_master_keys
 from headgate.vault.store import delete_envelope, get_envelopes, keeps_secrets, list_names, put_envelope
+from headgate.vault.unwrapper import Unwrapper
 
 
 class PlaceOfKeys(Protocol):
-    """Settings of a process that opens secrets."""
+    """Settings that say where the file of master keys is."""
 
     @property
     def master_keys_file(self) -> Path | None: ...
@@ -22,16 +23,29 @@ class PlaceOfKeys(Protocol):
     def data(self) -> DataDirectory: ...
 
 
-def vault_of(settings: PlaceOfKeys) -> "Vault":
+class OpensKeys(PlaceOfKeys, Protocol):
+    """Settings of a process that opens secrets, also where their master keys are wrapped."""
+
+    @property
+    def unwrapper(self) -> Unwrapper | None: ...
+
+
+def vault_of(settings: OpensKeys) -> "Vault":
     """With the file of keys that is named, or that of the data directory."""
-    return Vault(settings.master_keys_file or settings.data.master_keys)
+    return Vault(keys_file_of(settings), settings.unwrapper)
+
+
+def keys_file_of(settings: PlaceOfKeys) -> Path:
+    return settings.master_keys_file or settings.data.master_keys
 
 
 @dataclass(slots=True)
 class Vault:
-    """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart."""
+    """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart.
+    ``unwrapper`` None: wrapped keys are refused."""
 
     keys_file: Path
+    unwrapper: Unwrapper | None = None
     _keys: MasterKeys | None = None
     _seen: tuple[int, int, int] | None = None
 
@@ -91,9 +105,9 @@ class Vault:
         try:
             found = self.keys_file.stat()
         except OSError:
-            return load_master_keys(self.keys_file)  # which says why
+            return load_master_keys(self.keys_file, self.unwrapper)  # which says why
         seen = (found.st_ino, found.st_mtime_ns, found.st_size)
         if self._keys is None or seen != self._seen:
-            self._keys = load_master_keys(self.keys_file)
+            self._keys = load_master_keys(self.keys_file, self.unwrapper)
             self._seen = seen
         return self._keys

@@ -21,6 +21,7 @@ from headgate.kernel.secrets import Secret
 from headgate.traffic.masker import Masker
 from headgate.traffic.spool_reader import only_masker
 from headgate.vault.service import vault_of
+from headgate.vault.unwrapper import Unwrapper
 from headgate.worker.loop import Loop, keep_running
 
 _log = structlog.get_logger(__name__)
@@ -33,12 +34,14 @@ _PR_SET_PDEATHSIG: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class MaskerSettings:
-    """``database_dsn`` logs in as headgate_proxy. ``master_keys_file`` None: the one in ``data_dir``. ``beside``: the
+    """``database_dsn`` logs in as headgate_proxy. ``master_keys_file`` None: the one in ``data_dir``. ``unwrapper``: of
+    wrapped master keys. ``beside``: the
     process that it ends with; None: it runs by itself."""
 
     database_dsn: Secret
     data_dir: Path
     master_keys_file: Path | None = None
+    unwrapper: Unwrapper | None = None
     beside: int | None = None
 
     @property

@@ -9,6 +9,7 @@ from headgate.executions.model import DEFAULT_CONCURRENCY_MAX
 from headgate.kernel.secrets import Secret
 from headgate.monitor.settings import MonitorSettings
 from headgate.outgoing.upstream_proxy import UpstreamProxy
+from headgate.vault.unwrapper import Unwrapper
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,10 @@ class WorkerSettings:
     """``database_dsn`` logs in as headgate_worker. Without ``valkey_url`` held calls wake by polling only.
 
     ``data_dir`` holds the master keys (unless ``master_keys_file`` says where) and the mark of the policy that is being
-    evaluated. ``public_api_url`` is where links in messages lead. ``places``: how many executions run at once in this
-    process. Without ``evidence`` this worker signs no checkpoints. ``siem_folder``: where streams to files go.
-    ``report_fonts``: of PDF reports, beside their own. ``classifiers_dir``: local classifiers of content policies.
+    evaluated. ``unwrapper``: of master keys that a key management service wraps. ``public_api_url`` is where links in
+    messages lead. ``places``: how many executions run at once in this process. Without ``evidence`` this worker signs
+    no checkpoints. ``siem_folder``: where streams to files go. ``report_fonts``: of PDF reports, beside their own.
+    ``classifiers_dir``: local classifiers of content policies.
     ``execution_concurrency_max``: what an organization's own limits of concurrency are cut to.
     """
 
@@ -26,6 +28,7 @@ class WorkerSettings:
     valkey_url: Secret | None
     data_dir: Path
     master_keys_file: Path | None = None
+    unwrapper: Unwrapper | None = None
     upstream_ca_file: Path | None = None
     upstream_proxy: UpstreamProxy | None = None
     classifiers_dir: Path | None = None

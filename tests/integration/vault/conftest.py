@@ -1,12 +1,14 @@
 """A database of each test's own: which master keys are in use is a question over all organizations."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from headgate.db.database import Database
 from headgate.kernel.secrets import Secret
 from tests.integration.conftest import Cluster
+from tests.key_management import Service, service_of
 
 
 @pytest.fixture
@@ -20,3 +22,9 @@ async def api_database(cluster: Cluster) -> AsyncIterator[Database]:
     await database.open()
     yield database
     await database.close()
+
+
+@pytest.fixture(params=["aws", "transit"])
+def service(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    with service_of(request.param, tmp_path, monkeypatch) as made:
+        yield made

@@ -1,0 +1,21 @@
+"""Members of the answers of key management services: what is missing or malformed is no answer."""
+
+import base64
+
+from headgate.kernel.errors import UnavailableError
+
+
+def text_of(document: object, name: str, service: str) -> str:
+    """Raises UnavailableError."""
+    found = document.get(name) if isinstance(document, dict) else None
+    if not isinstance(found, str) or not found:
+        raise UnavailableError(f"{service} answered without {name}")
+    return found
+
+
+def bytes_of(text: str, name: str, service: str) -> bytes:
+    """Decodes base64. Raises UnavailableError, which shows nothing of the text."""
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise UnavailableError(f"{service} answered with a {name} that is not base64") from None

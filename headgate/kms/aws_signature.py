@@ -1,0 +1,60 @@
+"""Who asks AWS: credentials by the chain of all AWS SDKs, and Signature Version 4, both by botocore.
+
+The chain has the environment, the shared files, web identities (Kubernetes), containers and the instance's metadata
+service (AWS SDKs and Tools Reference Guide, "Standardized credential providers"). Of botocore only this is used: its
+client would load the descriptions of all services, and has no limit for a whole exchange.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.extras import importing
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+
+
+class AwsSigner:
+    """Keeps credentials until ``forget``: they are renewed in time where the chain says when they end. Waits, and may
+    ask over the network: for a thread."""
+
+    def __init__(self) -> None:
+        self._session: Session | None = None
+
+    def region(self) -> str | None:
+        """Of the shared configuration file."""
+        found = self._opened().get_config_variable("region")
+        return found if isinstance(found, str) else None
+
+    def signed(self, url: str, region: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
+        """The headers with those that say who asks. Raises UnavailableError."""
+        with importing("awskms", "keys in AWS KMS"):
+            from botocore.auth import SigV4Auth  # noqa: PLC0415 - of an extra
+            from botocore.awsrequest import AWSRequest  # noqa: PLC0415
+            from botocore.exceptions import BotoCoreError  # noqa: PLC0415
+
+        try:
+            credentials = self._opened().get_credentials()
+            frozen = None if credentials is None else credentials.get_frozen_credentials()
+        except BotoCoreError as error:
+            raise UnavailableError(f"no credentials of AWS: {type(error).__name__}") from error
+        if frozen is None:
+            raise UnavailableError(
+                "no credentials of AWS: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with a role"
+            )
+        request = AWSRequest("POST", url, headers=dict(headers), data=content)
+        SigV4Auth(frozen, "kms", region).add_auth(request)
+        return dict(request.headers.items())
+
+    def forget(self) -> None:
+        """After a refusal: the next request asks the chain again."""
+        self._session = None
+
+    def _opened(self) -> "Session":
+        if self._session is None:
+            with importing("awskms", "keys in AWS KMS"):
+                from botocore.session import Session  # noqa: PLC0415 - of an extra
+
+            self._session = Session()
+        return self._session

@@ -1,0 +1,100 @@
+"""One request to a key management service, and its answer as JSON.
+
+It goes out as all calls to services that the operator has named: one connection, no redirect, a deadline for the whole
+exchange, at most 1 MiB. It carries a token and key material, so that it leaves in the clear for this machine only.
+"""
+
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx
+
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.kms.access import KmsAccess
+from headgate.outgoing.httpx_transport import open_operator_client
+from headgate.outgoing.trust import trusted_roots
+
+EXCHANGE_SECONDS: Final = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """``document`` is empty where the body is no JSON object."""
+
+    status: int
+    document: dict[str, object]
+
+
+async def exchange(
+    access: KmsAccess, method: str, url: str, headers: Mapping[str, str], content: bytes, ca_file: Path | None
+) -> Answer:
+    """Raises UnavailableError, which names the host."""
+    host = _require_private(url)
+    try:
+        roots = _roots(*(_seen(file) for file in (access.upstream_ca_file, ca_file)))
+    except (OSError, ValidationError) as error:
+        raise UnavailableError(f"the certificates for {host} cannot be read: {error}") from error
+    try:
+        async with open_operator_client(roots, EXCHANGE_SECONDS, access.upstream_proxy) as client:
+            answer = await client.request(method, url, headers=dict(headers), content=content)
+    except httpx.HTTPError as error:
+        raise UnavailableError(f"{host} does not answer: {str(error) or type(error).__name__}") from error
+    except httpx.InvalidURL as error:
+        raise UnavailableError(f"{host} is no address of a server") from error
+    return Answer(answer.status_code, _object(answer.content))
+
+
+def _require_private(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        host, is_local = parts.hostname or "", _is_this_machine(parts.hostname or "")
+    except ValueError:
+        host, is_local = "", False
+    if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_local)):
+        raise UnavailableError(
+            "the address of a key management service begins with https://, or with http:// on this machine: correct"
+            " VAULT_ADDR or AWS_ENDPOINT_URL_KMS"
+        )
+    return host
+
+
+def _is_this_machine(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _object(content: bytes) -> dict[str, object]:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return {}
+    return document if isinstance(document, dict) else {}
+
+
+type _Seen = tuple[Path, int, int] | None
+
+
+def _seen(file: Path | None) -> _Seen:
+    if file is None:
+        return None
+    status = file.stat()
+    return file, status.st_mtime_ns, status.st_ino
+
+
+@lru_cache(maxsize=4)
+def _roots(*files: _Seen) -> ssl.SSLContext:
+    """Made anew when a file is replaced: loading takes some 20 ms of a processor."""
+    found = [one[0] for one in files if one is not None]
+    context = trusted_roots(found[0] if found else None)
+    for file in found[1:]:
+        context.load_verify_locations(cafile=file)
+    return context

@@ -1,0 +1,64 @@
+"""The key management services of a process, by the address of a key. Nothing of them is loaded before the first use."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from headgate.kms.access import KmsAccess
+from headgate.kms.key_address import AwsKey, KeyAddress, TransitKey
+
+if TYPE_CHECKING:
+    from headgate.kms.aws_kms import AwsKms
+
+
+class KeyServices:
+    """One for a process. Every method raises UnavailableError, which shows no secret."""
+
+    def __init__(self, access: KmsAccess) -> None:
+        self._access = access
+        self._opened: AwsKms | None = None
+
+    async def encrypt(self, key: KeyAddress, plain: bytes, context: Mapping[str, str]) -> str:
+        """As text. It is decrypted with the same ``context`` only."""
+        match key:
+            case AwsKey():
+                return await self._aws().encrypt(key, plain, context)
+            case TransitKey():
+                from headgate.kms import transit  # noqa: PLC0415 - few processes use it
+
+                return await transit.encrypt(self._access, key, plain, context)
+
+    async def decrypt(self, key: KeyAddress, ciphertext: str, context: Mapping[str, str]) -> bytes:
+        match key:
+            case AwsKey():
+                return await self._aws().decrypt(key, ciphertext, context)
+            case TransitKey():
+                from headgate.kms import transit  # noqa: PLC0415 - as above
+
+                return await transit.decrypt(self._access, key, ciphertext, context)
+
+    async def sign(self, key: KeyAddress, message: bytes) -> bytes:
+        """What the service says is an Ed25519 signature: not verified."""
+        match key:
+            case AwsKey():
+                return await self._aws().sign(key, message)
+            case TransitKey():
+                from headgate.kms import transit  # noqa: PLC0415 - as above
+
+                return await transit.sign(self._access, key, message)
+
+    async def public_key(self, key: KeyAddress) -> tuple[KeyAddress, bytes]:
+        """Of an Ed25519 key, and the address at which exactly this key signs, also after the service has rotated it."""
+        match key:
+            case AwsKey():
+                return key, await self._aws().public_key(key)
+            case TransitKey():
+                from headgate.kms import transit  # noqa: PLC0415 - as above
+
+                return await transit.public_key(self._access, key)
+
+    def _aws(self) -> "AwsKms":
+        if self._opened is None:
+            from headgate.kms.aws_kms import AwsKms  # noqa: PLC0415 - as above
+
+            self._opened = AwsKms(self._access)
+        return self._opened

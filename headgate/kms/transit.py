@@ -1,0 +1,124 @@
+"""The transit engine of HashiCorp Vault and OpenBao: encrypts, decrypts and signs with a key that never leaves it.
+
+Vault's HTTP API, "Transit secrets engine": Encrypt Data, Decrypt Data, Sign Data, Read Key. What a ciphertext is bound
+to is sent as ``associated_data`` (authenticated encryption with associated data) and as ``context``, which a derived
+key needs and any other ignores.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import quote
+
+from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.errors import UnavailableError
+from headgate.kernel.secret_file import require_secret
+from headgate.kernel.secrets import Secret
+from headgate.kernel.visible_text import visible
+from headgate.kms.access import KmsAccess
+from headgate.kms.answers import bytes_of, text_of
+from headgate.kms.exchange import Answer, exchange
+from headgate.kms.key_address import TransitKey
+
+_SERVICE: Final = "Vault"
+_CIPHERTEXT: Final = "vault:v"
+_SHOWN: Final = 200
+
+
+async def encrypt(access: KmsAccess, key: TransitKey, plain: bytes, context: Mapping[str, str]) -> str:
+    """The ciphertext in Vault's own form. Raises UnavailableError."""
+    body = {"plaintext": _base64(plain), **_bound(context)}
+    if key.version is not None:
+        body["key_version"] = key.version
+    ciphertext = text_of(await _post(access, "encrypt", key, body), "ciphertext", _SERVICE)
+    if not ciphertext.startswith(_CIPHERTEXT):
+        raise UnavailableError(f"{_SERVICE} answered with something else than a ciphertext")
+    return ciphertext
+
+
+async def decrypt(access: KmsAccess, key: TransitKey, ciphertext: str, context: Mapping[str, str]) -> bytes:
+    """Raises UnavailableError."""
+    data = await _post(access, "decrypt", key, {"ciphertext": ciphertext, **_bound(context)})
+    return bytes_of(text_of(data, "plaintext", _SERVICE), "plaintext", _SERVICE)
+
+
+async def sign(access: KmsAccess, key: TransitKey, message: bytes) -> bytes:
+    """An Ed25519 signature (RFC 8032), which the caller verifies. Raises UnavailableError."""
+    body: dict[str, object] = {"input": _base64(message)}
+    if key.version is not None:
+        body["key_version"] = key.version
+    signature = text_of(await _post(access, "sign", key, body), "signature", _SERVICE)
+    return bytes_of(signature.rpartition(":")[2], "signature", _SERVICE)
+
+
+async def public_key(access: KmsAccess, key: TransitKey) -> tuple[TransitKey, bytes]:
+    """The key with the version that signs, and the 32 bytes of the public key of that version. Raises
+    UnavailableError."""
+    data = await _ask(access, "GET", "keys", key, None)
+    if data.get("type") != "ed25519":
+        raise UnavailableError(f"the transit key {key.name} is of another type than ed25519")
+    version, versions = key.version or data.get("latest_version"), data.get("keys")
+    found = versions.get(str(version)) if isinstance(versions, dict) else None
+    if not isinstance(version, int) or found is None:
+        raise UnavailableError(f"the transit key {key.name} has no version {version}")
+    material = text_of(found, "public_key", _SERVICE)
+    return TransitKey(key.name, version), bytes_of(material, "public_key", _SERVICE)
+
+
+async def _post(access: KmsAccess, operation: str, key: TransitKey, body: dict[str, object]) -> dict[str, object]:
+    return await _ask(access, "POST", operation, key, body)
+
+
+async def _ask(
+    access: KmsAccess, method: str, operation: str, key: TransitKey, body: dict[str, object] | None
+) -> dict[str, object]:
+    if access.vault_address is None:
+        raise UnavailableError("no address of Vault is set: set VAULT_ADDR")
+    url = f"{access.vault_address.rstrip('/')}/v1/{quote(access.transit_mount)}/{operation}/{quote(key.name)}"
+    headers = {"x-vault-request": "true", "x-vault-token": _token(access).reveal()}
+    if access.vault_namespace is not None:
+        headers["x-vault-namespace"] = access.vault_namespace
+    content = b""
+    if body is not None:
+        headers["content-type"] = "application/json"
+        content = json.dumps(body).encode()
+    answer = await exchange(access, method, url, headers, content, access.vault_ca_file)
+    data = answer.document.get("data")
+    if answer.status != 200 or not isinstance(data, dict):
+        raise UnavailableError(f"{_SERVICE} answered {answer.status} to {operation} with {key.name}{_reason(answer)}")
+    return data
+
+
+def _token(access: KmsAccess) -> Secret:
+    """Vault Agent and the CSI driver replace the file when the token changes."""
+    file = access.vault_token_file
+    if file is None:
+        if access.vault_token is None:
+            raise UnavailableError("no token of Vault is set: set VAULT_TOKEN or HEADGATE_VAULT_TOKEN_FILE")
+        return access.vault_token
+    try:
+        require_secret(file)
+        token = file.read_text("utf-8").strip()
+    except PermissionError as error:
+        raise UnavailableError(f"the token of Vault cannot be read: {error}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UnavailableError(f"the token of Vault cannot be read from {file}: {type(error).__name__}") from error
+    if not (token.isascii() and token.isprintable() and token):
+        raise UnavailableError(f"{file} holds no token of Vault")
+    return Secret(token)
+
+
+def _bound(context: Mapping[str, str]) -> dict[str, object]:
+    bound = _base64(canonical_bytes(dict(context)))
+    return {"associated_data": bound, "context": bound}
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _reason(answer: Answer) -> str:
+    errors = answer.document.get("errors")
+    said = " ".join(visible(one, "\n\t") for one in errors if isinstance(one, str)) if isinstance(errors, list) else ""
+    return f": {' '.join(said.split())[:_SHOWN]}" if said.strip() else ""
