@@ -47,7 +47,10 @@ def key_show(client: ApiClient, organization: str | None, as_json: bool) -> None
 
 @key.command("rotate")
 @click.option(
-    "--signer", metavar="SIGNER+…", help="The new key is in a hardware device: SIGNER+name+id+material+https://…"
+    "--signer",
+    metavar="ADDRESS",
+    help="The new key is in a key management service (awskms:///ARN, awskms:///alias/NAME or hashivault://KEY) or in a"
+    " device behind HTTP (SIGNER+name+id+material+https://…).",
 )
 @result_option
 def key_rotate(signer: str | None, as_json: bool) -> None:
@@ -55,7 +58,8 @@ def key_rotate(signer: str | None, as_json: bool) -> None:
 
     Settings: HEADGATE_SIGNING_KEYS_FILE, HEADGATE_DATA_DIR. No restart is needed.
     """
-    _show_keys(_source().rotate(signer), as_json=as_json)
+    source = _source()
+    _show_keys(source.rotate(None if signer is None else _signer_line(source, signer)), as_json=as_json)
 
 
 @key.command("retire")
@@ -81,6 +85,19 @@ def _source() -> SigningKeySource:
             " HEADGATE_SIGNING_KEYS_FILE or HEADGATE_DATA_DIR (after make up: HEADGATE_DATA_DIR=.headgate)"
         )
     return source
+
+
+def _signer_line(source: SigningKeySource, signer: str) -> str:
+    """Asks a key management service for its public key and for a signature. Raises UnavailableError and
+    ValidationError."""
+    import asyncio  # noqa: PLC0415 - as above
+
+    from headgate.evidence.remote_signer import PREFIX, signer_line  # noqa: PLC0415
+    from headgate.kms.key_address import parse_key_address  # noqa: PLC0415
+
+    if signer.startswith(PREFIX) or source.services is None:
+        return signer
+    return asyncio.run(signer_line(source.load().log_name, parse_key_address(signer), source.services))
 
 
 def _show_keys(keys: SigningKeys, *, as_json: bool) -> None:

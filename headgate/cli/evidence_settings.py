@@ -7,10 +7,13 @@ from headgate.evidence.export_targets import parse_targets
 from headgate.evidence.settings import EvidenceSettings
 from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
+from headgate.kms.access import kms_access
+from headgate.kms.key_services import KeyServices
 
 
 def signing_key_source(settings: Settings) -> SigningKeySource:
-    return SigningKeySource(settings.signing_keys_file or settings.data.signing_keys, settings.signing_keys)
+    file = settings.signing_keys_file or settings.data.signing_keys
+    return SigningKeySource(file, settings.signing_keys, KeyServices(kms_access(settings)))
 
 
 def evidence_settings(settings: Settings) -> EvidenceSettings:

@@ -3,7 +3,8 @@
 The protocol is as small as ``Signer``: POST the message as it is (``application/octet-stream``), with the token as
 ``Authorization: Bearer`` where there is one; 200 and the 64 bytes of an Ed25519 signature (RFC 8032) are the answer.
 What comes back is verified with the public key before anything is done with it, so that a device which signs something
-else, or with another key, is a failure and no checkpoint.
+else, or with another key, is a failure and no checkpoint. A key in AWS KMS, Vault or OpenBao is asked by that service's
+own interface (``headgate.kms``).
 """
 
 import re
@@ -15,16 +16,19 @@ import httpx
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from headgate.evidence.note import KeyKind, parse_verifier_key
+from headgate.evidence.note import KeyKind, VerifierKey, parse_verifier_key
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
+from headgate.kms.key_address import AWS, FORMS, TRANSIT, KeyAddress, parse_key_address
+from headgate.kms.key_services import KeyServices
 from headgate.outgoing.httpx_transport import open_operator_client
 
 PREFIX: Final = "SIGNER+"
-_LINE: Final = re.compile(r"SIGNER\+([^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})\+(https?://\S+)")
+_LINE: Final = re.compile(r"SIGNER\+([^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})\+((?:https?|awskms|hashivault)://\S+)")
 SIGNATURE_SECONDS: Final = 5.0
 _SIGNATURE_BYTES: Final = 64
+_TRIAL: Final = b"headgate: a trial of this key, and no checkpoint\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +51,66 @@ class RemoteSigner:
             raise UnavailableError(f"the signer at {self.url} does not answer: {type(error).__name__}") from error
         if answer.status_code != httpx.codes.OK:
             raise UnavailableError(f"the signer at {self.url} answered {answer.status_code}")
+        return verified(answer.content, message, self.public_key, self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class KmsSigner:
+    """A key in AWS KMS, or in the transit engine of Vault or OpenBao. ``services`` None: this process only verifies."""
+
+    public_key: bytes
+    address: KeyAddress
+    services: KeyServices | None
+
+    async def sign(self, message: bytes) -> bytes:
+        """Raises UnavailableError, as that of a device."""
+        if self.services is None:
+            raise UnavailableError(f"the signer at {self.address} cannot be asked by this process")
         try:
-            if len(answer.content) != _SIGNATURE_BYTES:
-                raise InvalidSignature
-            Ed25519PublicKey.from_public_bytes(self.public_key).verify(answer.content, message)
-        except InvalidSignature as error:
-            raise UnavailableError(
-                f"the signer at {self.url} answered with something else than its key's signature"
-            ) from error
-        return answer.content
+            signature = await self.services.sign(self.address, message)
+        except UnavailableError as error:
+            raise UnavailableError(f"the signer at {self.address} does not sign: {error.message}") from error
+        return verified(signature, message, self.public_key, str(self.address))
 
 
-def parse_remote(line: str) -> tuple[str, RemoteSigner]:
-    """``SIGNER+name+id+material+https://:TOKEN@host/path``: the verifier key, and who signs with it. Raises
-    ValidationError, which shows nothing of the address."""
+async def signer_line(log_name: str, address: KeyAddress, services: KeyServices) -> str:
+    """The line that leads to this key, which signs once for it. Raises UnavailableError: it is away, refuses, or is of
+    another kind."""
+    signing, public_key = await services.public_key(address)
+    await KmsSigner(public_key, signing, services).sign(_TRIAL)
+    return f"{PREFIX}{VerifierKey(log_name, public_key).text}+{signing}"
+
+
+def verified(signature: bytes, message: bytes, public_key: bytes, place: str) -> bytes:
+    """The signature. Raises UnavailableError: it is not of this key over this message."""
+    try:
+        if len(signature) != _SIGNATURE_BYTES:
+            raise InvalidSignature
+        Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError) as error:
+        raise UnavailableError(
+            f"the signer at {place} answered with something else than its key's signature"
+        ) from error
+    return signature
+
+
+def parse_remote(line: str, services: KeyServices | None = None) -> tuple[str, RemoteSigner | KmsSigner]:
+    """``SIGNER+name+id+material+https://:TOKEN@host/path``, or with the address of a key in a key management service in
+    place of that of a device: the verifier key, and who signs with it. Raises ValidationError, which shows nothing of a
+    device's address."""
     match = _LINE.fullmatch(line)
     if match is None:
-        raise ValidationError("a signer is malformed: SIGNER+name+id+material+https://:TOKEN@host/path is expected")
+        raise ValidationError(
+            "a signer is malformed: SIGNER+name+id+material+https://:TOKEN@host/path, or with the address of a key in"
+            f" its last place ({FORMS}), is expected"
+        )
     key, parts = parse_verifier_key(match[1]), urlsplit(match[2])
-    if key.kind is not KeyKind.ED25519 or not parts.hostname:
-        raise ValidationError("a signer needs the key of a log, and an address")
+    if key.kind is not KeyKind.ED25519:
+        raise ValidationError("a signer needs the key of a log")
+    if parts.scheme in (AWS, TRANSIT):
+        return key.name, KmsSigner(key.public_key, parse_key_address(match[2]), services)
+    if not parts.hostname:
+        raise ValidationError("a signer needs an address")
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
     url = f"{parts.scheme}://{host}{f':{parts.port}' if parts.port else ''}{parts.path or '/'}"
     token = Secret(unquote(parts.password)) if parts.password else None

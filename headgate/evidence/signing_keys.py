@@ -25,6 +25,7 @@ from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError, ValidationError
 from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import Secret
+from headgate.kms.key_services import KeyServices
 
 _PREFIX: Final = "PRIVATE+KEY+"
 _PRIVATE: Final = re.compile(r"PRIVATE\+KEY\+([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})")
@@ -84,14 +85,15 @@ class SigningKeys:
         return SignedNote(text, tuple(signatures))
 
 
-def parse_signing_keys(text: str) -> SigningKeys:
-    """Raises ValidationError, which shows nothing of the text."""
+def parse_signing_keys(text: str, services: KeyServices | None = None) -> SigningKeys:
+    """``services``: with these, keys in a key management service sign; None: they verify only. Raises ValidationError,
+    which shows nothing of the text."""
     names: set[str] = set()
     signers: list[Signer] = []
     retired: list[bytes] = []
     for line in text.split():
         if line.startswith(_SIGNING):
-            name, signer = _parse_signer(line)
+            name, signer = _parse_signer(line, services)
             signers.append(signer)
         else:
             key = parse_verifier_key(line)
@@ -103,8 +105,8 @@ def parse_signing_keys(text: str) -> SigningKeys:
     return SigningKeys(names.pop(), tuple(signers), tuple(retired))
 
 
-def _parse_signer(line: str) -> tuple[str, Signer]:
-    return parse_remote(line) if line.startswith(REMOTE) else _parse_private(line)
+def _parse_signer(line: str, services: KeyServices | None = None) -> tuple[str, Signer]:
+    return parse_remote(line, services) if line.startswith(REMOTE) else _parse_private(line)
 
 
 def _parse_private(line: str) -> tuple[str, LocalSigner]:
@@ -123,18 +125,19 @@ def _parse_private(line: str) -> tuple[str, LocalSigner]:
 
 @dataclass(frozen=True, slots=True)
 class SigningKeySource:
-    """Where the keys are: ``text`` wins over the file."""
+    """Where the keys are: ``text`` wins over the file. ``services``: as of ``parse_signing_keys``."""
 
     file: Path
     text: Secret | None = None
+    services: KeyServices | None = None
 
     def load(self) -> SigningKeys:
         """Raises UnavailableError: missing, open to others, malformed."""
         if self.text is not None:
-            return _parsed(self.text.reveal(), "HEADGATE_SIGNING_KEYS")
+            return self._parsed(self.text.reveal(), "HEADGATE_SIGNING_KEYS")
         try:
             require_secret(self.file)
-            return _parsed(self.file.read_text("utf-8"), str(self.file))
+            return self._parsed(self.file.read_text("utf-8"), str(self.file))
         except PermissionError as error:
             raise UnavailableError(f"the signing keys cannot be read: {error}") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -184,6 +187,12 @@ class SigningKeySource:
             raise ConflictError("the keys come from HEADGATE_SIGNING_KEYS: change them where that is set")
         return self.load()
 
+    def _parsed(self, text: str, where: str) -> SigningKeys:
+        try:
+            return parse_signing_keys(text, self.services)
+        except ValidationError as error:
+            raise UnavailableError(f"{where}: {error.message}") from error
+
     def _lines(self) -> list[str]:
         return self.file.read_text("utf-8").split()
 
@@ -204,10 +213,3 @@ def _is_named(line: str, key_id: str, public_key: bytes | None) -> bool:
 
 def _generate() -> LocalSigner:
     return LocalSigner(Ed25519PrivateKey.generate())
-
-
-def _parsed(text: str, where: str) -> SigningKeys:
-    try:
-        return parse_signing_keys(text)
-    except ValidationError as error:
-        raise UnavailableError(f"{where}: {error.message}") from error

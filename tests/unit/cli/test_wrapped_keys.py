@@ -1,4 +1,4 @@
-"""The commands that wrap master keys."""
+"""The commands that wrap master keys and lead to a signer in a key management service."""
 
 import json
 from collections.abc import Iterator
@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli.main import headgate
+from headgate.evidence.signing_keys import SigningKeySource
 from headgate.vault.master_keys import load_master_keys
 from tests.transit_server import TOKEN, TransitServer, transit_server
 
@@ -58,3 +59,18 @@ def test_master_keys_are_wrapped_and_had_back(
     refused = CliRunner().invoke(headgate, ["secrets", "wrap", "--kms", "hashivault://master"])
     assert refused.exit_code != 0
     assert load_master_keys(file) == before
+
+
+def test_a_signer_is_named_by_its_address_alone(
+    tmp_path: Path, transit: TransitServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "signing-keys"
+    monkeypatch.setenv("HEADGATE_SIGNING_KEYS_FILE", str(file))
+    SigningKeySource(file).create("log.example")
+    [current, old] = _run("audit", "key", "rotate", "--signer", "hashivault://signer").splitlines()[:2]
+    assert current.endswith("  current") and old.endswith("  signing")
+    assert file.read_text().splitlines()[0].startswith(f"SIGNER+log.example+{current.split()[0]}+")
+    assert file.read_text().splitlines()[0].endswith("+hashivault://signer?version=1")
+    _run("audit", "key", "retire", current.split()[0])
+    refused = CliRunner().invoke(headgate, ["audit", "key", "rotate", "--signer", "hashivault://master"])
+    assert "of another type than ed25519" in str(refused.exception) + refused.output
