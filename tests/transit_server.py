@@ -1,7 +1,7 @@
 """The transit engine of Vault as its HTTP API is documented, for keys of the types aes256-gcm96 and ed25519.
 
 "Transit secrets engine (API)": Read Key, Encrypt Data, Decrypt Data, Sign Data; "HTTP API": X-Vault-Token,
-X-Vault-Namespace, and errors as ``{"errors": […]}``. It was compared by hand with Vault itself (docs/works-with.md).
+X-Vault-Namespace, and errors as ``{"errors": […]}``.
 """
 
 import base64
@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -114,7 +115,8 @@ def _base64(content: bytes) -> str:
 
 
 @contextmanager
-def transit_server(port: int = 0) -> Iterator[TransitServer]:
+def transit_server(certificate: Path | None = None) -> Iterator[TransitServer]:
+    """``certificate``, with its key in PEM: over TLS."""
     transit = TransitServer()
-    with handling_server(transit.handle, port) as transit.url:
+    with handling_server(transit.handle, certificate=certificate) as transit.url:
         yield transit

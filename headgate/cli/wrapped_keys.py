@@ -8,7 +8,7 @@ import click
 from headgate.cli.key_unwrapper import command_unwrapper
 from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import safe, show_json
-from headgate.cli.target import result_option
+from headgate.cli.target import result_option, runtime_file_option
 from headgate.configuration.settings import Settings, read_settings
 from headgate.vault.master_keys import MasterKeys
 from headgate.vault.wrap_master_keys import unwrap_master_keys, wrap_master_keys
@@ -36,14 +36,15 @@ def installation_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 @installation_option
 @result_option
 @data_dir_option
-def wrap(kms: str, installation: str, as_json: bool, data_dir: Path | None) -> None:
+@runtime_file_option
+def wrap(kms: str, installation: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Wrap the master keys in the file with a key in AWS KMS, Vault or OpenBao. The file alone then opens nothing.
 
     Each process unwraps them once, when it starts. Keys that another key wraps are wrapped with this one. Earlier
     copies of the file still hold the keys in the clear: rotate and retire them.
     """
     wrapping, settings = parse_wrapping(kms, installation), read_settings()
-    keys = wrap_master_keys(_file(settings, data_dir), command_unwrapper(settings), wrapping)
+    keys = wrap_master_keys(_file(settings, data_dir, runtime_file), command_unwrapper(settings), wrapping)
     _show(keys, wrapping, as_json=as_json)
     if not as_json:
         click.echo(
@@ -55,15 +56,18 @@ def wrap(kms: str, installation: str, as_json: bool, data_dir: Path | None) -> N
 @click.command()
 @result_option
 @data_dir_option
-def unwrap(as_json: bool, data_dir: Path | None) -> None:
+@runtime_file_option
+def unwrap(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Store the master keys in the clear again, for example before a key of the service is deleted."""
     settings = read_settings()
-    _show(unwrap_master_keys(_file(settings, data_dir), command_unwrapper(settings)), None, as_json=as_json)
+    _show(
+        unwrap_master_keys(_file(settings, data_dir, runtime_file), command_unwrapper(settings)), None, as_json=as_json
+    )
 
 
-def _file(settings: Settings, data_dir: Path | None) -> Path:
+def _file(settings: Settings, data_dir: Path | None, runtime_file: Path | None) -> Path:
     """Raises UnavailableError."""
-    return settings.master_keys_file or find_data(data_dir, None).master_keys
+    return settings.master_keys_file or find_data(data_dir, runtime_file).master_keys
 
 
 def _show(keys: MasterKeys, wrapping: Wrapping | None, *, as_json: bool) -> None:

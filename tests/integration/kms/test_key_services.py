@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from headgate.demo.certificates import write_service_certificate
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.kms.access import KmsAccess
@@ -117,6 +118,18 @@ async def test_a_namespace_and_a_mount_are_those_of_the_environment() -> None:
         elsewhere = replace(inside, transit_mount="keys/transit")
         with pytest.raises(UnavailableError, match="answered 404"):
             await KeyServices(elsewhere).encrypt(TransitKey("master"), _PLAIN, _CONTEXT)
+
+
+async def test_a_private_certificate_authority_is_named_by_vaults_own_variable(tmp_path: Path) -> None:
+    root, certificate = await asyncio.to_thread(write_service_certificate, tmp_path, "127.0.0.1")
+    with transit_server(certificate) as transit:
+        access = KmsAccess(vault_address=transit.url, vault_token=Secret(TOKEN))
+        with pytest.raises(UnavailableError, match="CERTIFICATE_VERIFY_FAILED"):
+            await KeyServices(access).encrypt(TransitKey("master"), _PLAIN, _CONTEXT)
+        for trusting in (replace(access, vault_ca_file=root), replace(access, upstream_ca_file=root)):
+            assert await KeyServices(trusting).encrypt(TransitKey("master"), _PLAIN, _CONTEXT)
+        with pytest.raises(UnavailableError, match=r"certificates for 127\.0\.0\.1 cannot be read"):
+            await KeyServices(replace(access, vault_ca_file=tmp_path / "none.pem")).sign(TransitKey("signer"), b"")
 
 
 async def test_who_has_no_credentials_is_told_which_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
