@@ -5,8 +5,10 @@ import tarfile
 
 import pytest
 
-from headgate.backup.key_files import KeyFile, packed, unpacked
-from headgate.kernel.errors import ValidationError
+from headgate.backup.key_files import MASTER_KEYS, KeyFile, packed, require_master_keys, unpacked
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.vault.master_keys import MasterKeys
+from headgate.vault.wrapped_key import WrappedKey, parse_wrapping
 
 _NAMES = [
     "secrets.json",
@@ -22,6 +24,14 @@ _NAMES = [
 def test_what_was_packed_is_unpacked() -> None:
     files = [KeyFile(name, name.encode()) for name in _NAMES]
     assert unpacked([packed(files)]) == files
+
+
+def test_wrapped_master_keys_are_counted_without_their_kms() -> None:
+    wrapped = WrappedKey(parse_wrapping("hashivault://master", "prod"), "vault:v1:AA==")
+    file = KeyFile(MASTER_KEYS, MasterKeys("k2", {"k1": bytes(32), "k2": bytes(32)}, {"k2": wrapped}).to_json())
+    require_master_keys(["k1", "k2"], [file])
+    with pytest.raises(UnavailableError, match="k3"):
+        require_master_keys(["k2", "k3"], [file])
 
 
 @pytest.mark.parametrize(
