@@ -21,11 +21,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m differential", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--patterns", type=int, default=100_000, help="calls with a regular expression (100,000)")
     parser.add_argument("--builtins", type=int, default=100_000, help="calls of other builtins (100,000)")
+    parser.add_argument("--expressions", type=int, default=50_000, help="expressions of numbers (50,000)")
     parser.add_argument("--bodies", type=int, default=20_000, help="policies for the check of unsafe names (20,000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the answers to the fixed sample")
     arguments = parser.parse_args()
-    calls = sample.fixed() if arguments.write else sample.make(arguments.seed, arguments.patterns, arguments.builtins)
+    counts = arguments.patterns, arguments.builtins, arguments.expressions
+    calls = sample.fixed() if arguments.write else sample.make(arguments.seed, *counts)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "opa")
         build(program)
@@ -35,10 +37,10 @@ def main() -> int:
     if arguments.write:
         sample.GOLDEN.write_text(sample.digests(calls, theirs))
         bodies.GOLDEN.write_text(f"{verdicts}\n")
-    counts, different = compare(calls, theirs, ask_here(calls))
+    verdict_counts, different = compare(calls, theirs, ask_here(calls))
     lax, strict = bodies.compare_bodies(policies, verdicts)
     summary = f"policies: {len(policies)}, unsafe only in OPA: {len(lax)}, unsafe only here: {len(strict)}"
-    sys.stdout.write("\n".join([*different[:SHOWN], f"{dict(counts)}", *lax[:SHOWN], summary, ""]))
+    sys.stdout.write("\n".join([*different[:SHOWN], f"{dict(verdict_counts)}", *lax[:SHOWN], summary, ""]))
     return 1 if different or lax else 0
 
 

@@ -66,6 +66,8 @@ BUILTINS: dict[str, Callable[[Random], list[object]]] = {
     "bits.rsh": exactly(whole, small),
     "bits.negate": arguments(whole),
     "format_int": arguments(number, choice_of(2, 8, 10, 16, 3)),
+    **{name: arguments(one_of(number, whole), one_of(number, whole)) for name in ("plus", "mul", "div", "rem")},
+    "minus": arguments(one_of(number, whole, set_of(leaf)), one_of(number, whole, set_of(leaf))),
     "numbers.range": exactly(small, small),
     "numbers.range_step": exactly(small, small, small),
     "to_number": arguments(one_of(number, pieces("1", "-", "0", ".", "e", "E", "5", "+", " ", "0x", "_", "Inf", "NaN", "12345678901234567890"), leaf)),

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 
-from differential.ask import Call
+from differential.ask import EXPRESSION, Call, Expression
 
 SAME, ERROR_HERE, DIFFERENT = "same", "error here", "different"
-ROUNDED = {"sum", "product", "units.parse"}
+ROUNDED = {"sum", "product", "units.parse", "plus", "minus", "mul", "div", EXPRESSION}
 """OPA writes up to 20 digits; both results are compared as the nearest double."""
 ERROR = "-"
 NOT_THERE = "unknown builtin"
@@ -59,7 +59,9 @@ def verdict(theirs: str, ours: str) -> str:
     return ERROR_HERE if ours == ERROR else DIFFERENT
 
 
-def compare(calls: Sequence[Call], theirs: Sequence[bytes], ours: Sequence[bytes]) -> tuple[Counter[str], list[str]]:
+def compare(
+    calls: Sequence[Call | Expression], theirs: Sequence[bytes], ours: Sequence[bytes]
+) -> tuple[Counter[str], list[str]]:
     """How often which verdict, and what differs, as text. A panic in OPA is nothing to compare with."""
     counts, different = Counter[str](), []
     for call, their, our in zip(calls, theirs, ours, strict=True):

@@ -89,12 +89,12 @@ LARGE = json.dumps({"s": "A" * 100_000}).encode()
     ("text", "document", "kind", "reason"),
     [
         ("allow if bits.lsh(1, 2000000000) > 1", b"{}", "error", "shift"),
-        (chain(40, "{0} * {0}", "12345678901234567890") + "\nallow if x40 > 1", b"{}", "time_limit", "time"),
+        (chain(40, "{0} * {0}", "12345678901234567890") + "\nallow if x40 > 1", b"{}", "error", "4,096 bits"),
         (
             "f(x) := x * x\ng(x) := f(f(f(f(x))))\nh(x) := g(g(g(g(x))))\nallow if h(h(h(3))) > 1",
             b"{}",
-            "time_limit",
-            "time",
+            "error",
+            "4,096 bits",
         ),
         ("allow if count(regex.find_n(`.*[^A-Z]|[A-Z]`, input.s, -1)) > 1", LARGE, "error", "65536 bytes"),
         ("allow if count(regex.split(`.*[^A-Z]|[A-Z]`, input.s)) > 1", LARGE, "error", "65536 bytes"),

@@ -1,5 +1,6 @@
 // Calls OPA's builtins: a JSON object {"name", "arguments"} in each line of the input, an outcome in each of the output.
-// {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints.
+// {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints. {"expression"} is
+// an expression of Rego.
 //
 // A set is {"$set": […]} in both directions; an outcome is {"value": …}, {"error": "…"} or {} where there is none.
 package main
@@ -21,9 +22,10 @@ import (
 )
 
 type call struct {
-	Name      string            `json:"name"`
-	Arguments []json.RawMessage `json:"arguments"`
-	Module    string            `json:"module"`
+	Name       string            `json:"name"`
+	Arguments  []json.RawMessage `json:"arguments"`
+	Module     string            `json:"module"`
+	Expression string            `json:"expression"`
 }
 
 // complaints gives what OPA says of a module.
@@ -40,6 +42,28 @@ func complaints(module string) string {
 	}
 	encoded, _ := json.Marshal(found)
 	return `{"value":` + string(encoded) + `}`
+}
+
+// calculated gives the value of an expression.
+func calculated(expression string) string {
+	body, err := ast.ParseBody("x = " + expression)
+	if err != nil {
+		return failure(err)
+	}
+	compiler := ast.NewCompiler()
+	compiler.Compile(nil)
+	query, err := compiler.QueryCompiler().Compile(body)
+	if err != nil {
+		return failure(err)
+	}
+	results, err := topdown.NewQuery(query).WithCompiler(compiler).WithStrictBuiltinErrors(true).Run(context.Background())
+	if err != nil {
+		return failure(err)
+	}
+	if len(results) == 0 {
+		return "{}"
+	}
+	return outcome(results[0][ast.Var("x")])
 }
 
 func term(raw json.RawMessage) (*ast.Term, error) {
@@ -138,15 +162,23 @@ func write(out *strings.Builder, value ast.Value) {
 	}
 }
 
+func outcome(result *ast.Term) string {
+	var out strings.Builder
+	out.WriteString(`{"value":`)
+	write(&out, result.Value)
+	out.WriteByte('}')
+	return out.String()
+}
+
 func failure(err error) string {
 	encoded, _ := json.Marshal(err.Error())
 	return `{"error":` + string(encoded) + `}`
 }
 
-func answer(line []byte) (outcome string) {
+func answer(line []byte) (found string) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
-			outcome = failure(fmt.Errorf("panic: %v", panicked))
+			found = failure(fmt.Errorf("panic: %v", panicked))
 		}
 	}()
 	var asked call
@@ -155,6 +187,9 @@ func answer(line []byte) (outcome string) {
 	}
 	if asked.Module != "" {
 		return complaints(asked.Module)
+	}
+	if asked.Expression != "" {
+		return calculated(asked.Expression)
 	}
 	function := topdown.GetBuiltin(asked.Name)
 	if function == nil {
@@ -175,21 +210,15 @@ func answer(line []byte) (outcome string) {
 		NDBuiltinCache: builtins.NDBCache{},
 		Cancel:         topdown.NewCancel(),
 	}
-	var out strings.Builder
+	found = "{}"
 	err := function(about, operands, func(result *ast.Term) error {
-		out.Reset()
-		out.WriteString(`{"value":`)
-		write(&out, result.Value)
-		out.WriteByte('}')
+		found = outcome(result)
 		return nil
 	})
 	if err != nil {
 		return failure(err)
 	}
-	if out.Len() == 0 {
-		return "{}"
-	}
-	return out.String()
+	return found
 }
 
 func main() {

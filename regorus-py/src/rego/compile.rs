@@ -7,6 +7,7 @@ use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
 use crate::rego::builtins::guard;
+use crate::rego::calculating::calculating;
 use crate::rego::checks::{self, packages, patterns};
 use crate::rego::complaint::Complaint;
 use crate::rego::entry;
@@ -17,6 +18,10 @@ use crate::rego::parsed::{Parsed, sources};
 use crate::rego::program::Program;
 use crate::rego::source::Source;
 use crate::rego::syntax::names::{arity, dotted, rule_path};
+use crate::rego::syntax::operators::Moved;
+
+/// Work units between looks at the clock.
+const TICKS: NonZeroU32 = NonZeroU32::new(8).unwrap();
 
 #[derive(Clone, Copy)]
 pub struct Limits {
@@ -32,6 +37,8 @@ pub struct Compiled {
     /// The rules of its own package, functions left out.
     pub rules: Vec<String>,
     pub limits: Limits,
+    /// For the places in errors.
+    pub moved: Moved,
 }
 
 pub fn compile(
@@ -55,8 +62,7 @@ fn build(
 ) -> Result<Compiled, Complaint> {
     let written: Vec<_> = std::iter::once(policy).chain(libraries.iter().copied()).collect();
     let parsed = Parsed::read(&written)?;
-    let ticks = parsed.ticks();
-    let Parsed { mut engine, modules, rewritten } = parsed;
+    let Parsed { engine, modules, rewritten } = parsed;
     let sources = sources(&rewritten, &written);
     let program = Program::new(sources.into_iter().zip(modules.iter().map(AsRef::as_ref)).collect());
     check_packages(&program, data)?;
@@ -65,7 +71,8 @@ fn build(
     let rules = rule_names(&program)?;
     let about = |error: anyhow::Error| Complaint::from_engine(policy.path, policy.text, &error.to_string());
     let package = dotted(&program.parts[0].package);
-    limit(&mut engine, limits, ticks);
+    let (mut engine, moved) = calculating(engine, &program, true)?;
+    limit(&mut engine, limits);
     guard::install(&mut engine, builtins, patterns, true).map_err(about)?;
     if let Some(data) = data {
         engine.add_data(data.clone()).map_err(about)?;
@@ -74,7 +81,7 @@ fn build(
     let generated = entry::module(&reference(&package), has_rule);
     add(&mut engine, &Source { path: entry::PATH, text: &generated })?;
     engine.compile_with_entrypoint(&entry::RULE.into()).map_err(about)?;
-    Ok(Compiled { engine, package, rules, limits })
+    Ok(Compiled { engine, package, rules, limits, moved })
 }
 
 /// `data.hg.p1`, `data["my package"]`
@@ -117,11 +124,11 @@ fn rule_names(program: &Program<'_>) -> Result<Vec<String>, Complaint> {
 }
 
 /// What every engine here runs under.
-pub fn limit(engine: &mut Engine, limits: Limits, ticks: NonZeroU32) {
+pub fn limit(engine: &mut Engine, limits: Limits) {
     engine.set_gather_prints(true);
     engine.set_strict_builtin_errors(true);
     engine.set_execution_timer_config(ExecutionTimerConfig {
         limit: Duration::from_millis(u64::from(limits.time_milliseconds)),
-        check_interval: ticks,
+        check_interval: TICKS,
     });
 }

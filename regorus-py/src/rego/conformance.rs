@@ -11,6 +11,7 @@ use crate::errors::{evaluation_error, rego_error};
 use crate::go_regex::Patterns;
 use crate::json::{engine_reader, engine_writer};
 use crate::rego::builtins::guard;
+use crate::rego::calculating::calculating;
 use crate::rego::checks;
 use crate::rego::compile::{Limits, limit};
 use crate::rego::complaint::Complaint;
@@ -20,6 +21,7 @@ use crate::rego::memory::MemoryLimit;
 use crate::rego::parsed::{Parsed, sources};
 use crate::rego::program::Program;
 use crate::rego::source::Source;
+use crate::rego::syntax::operators::Moved;
 
 const LIMITS: Limits = Limits { time_milliseconds: 2_000, memory_bytes: 256 << 20 };
 
@@ -67,7 +69,7 @@ pub fn evaluate_case<'py>(
 
 fn evaluate(case: &Case<'_>) -> Result<Vec<u8>, Trouble> {
     let mut engine = prepare(case)?;
-    let failed = |error: anyhow::Error| Trouble::Failed(failure_of(&error));
+    let failed = |error: anyhow::Error| Trouble::Failed(failure_of(&error, &Moved::default()));
     if let Some(input) = case.input {
         engine.set_input(read(input)?);
     }
@@ -87,12 +89,12 @@ fn prepare(case: &Case<'_>) -> Result<Engine, Trouble> {
     let refused = |error: anyhow::Error| Trouble::Refused(Complaint::about("case", error.to_string()));
     let written: Vec<_> = case.modules.iter().map(|(path, text)| Source { path, text }).collect();
     let parsed = Parsed::read(&written).map_err(Trouble::Refused)?;
-    let ticks = parsed.ticks();
-    let Parsed { mut engine, modules, rewritten } = parsed;
+    let Parsed { engine, modules, rewritten } = parsed;
     let sources = sources(&rewritten, &written);
     let program = Program::new(sources.into_iter().zip(modules.iter().map(AsRef::as_ref)).collect());
     checks::check(&program).map_err(Trouble::Refused)?;
-    limit(&mut engine, LIMITS, ticks);
+    let (mut engine, _) = calculating(engine, &program, case.strict).map_err(Trouble::Refused)?;
+    limit(&mut engine, LIMITS);
     engine.set_strict_builtin_errors(case.strict);
     guard::install(&mut engine, guard::every_name(), Patterns::default(), case.strict).map_err(refused)?;
     if let Some(data) = case.data {

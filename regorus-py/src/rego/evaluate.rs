@@ -9,6 +9,7 @@ use crate::rego::compile::{Compiled, Limits};
 use crate::rego::complaint::place_in;
 use crate::rego::failure::{Failure, FailureKind};
 use crate::rego::memory::MemoryLimit;
+use crate::rego::syntax::operators::Moved;
 use crate::stack;
 
 /// How often one call is evaluated on a machine that is too busy for it.
@@ -42,7 +43,7 @@ pub fn evaluate<T>(
             match engine.eval_rule(rule.to_owned()) {
                 Ok(value) => return finish(&value),
                 Err(error) => {
-                    let failure = failure_of(&error);
+                    let failure = failure_of(&error, &compiled.moved);
                     if failure.kind != FailureKind::TimeLimit || started.elapsed().as_millis() >= allowed {
                         return Err(failure);
                     }
@@ -53,7 +54,7 @@ pub fn evaluate<T>(
     })
 }
 
-pub fn failure_of(error: &anyhow::Error) -> Failure {
+pub fn failure_of(error: &anyhow::Error, moved: &Moved) -> Failure {
     let text = error.to_string();
     let kind = match error.downcast_ref::<LimitError>() {
         Some(LimitError::TimeLimitExceeded { .. }) => FailureKind::TimeLimit,
@@ -66,17 +67,17 @@ pub fn failure_of(error: &anyhow::Error) -> Failure {
     let reason = match kind {
         FailureKind::TimeLimit => String::from("the policy exceeded its time limit"),
         FailureKind::MemoryLimit => String::from("the policy exceeded its memory limit"),
-        _ => place_and_message(&text),
+        _ => place_and_message(&text, moved),
     };
     Failure { reason, kind }
 }
 
 /// The engine's picture of the place as one line: `policy.rego:3:5: …`.
-fn place_and_message(text: &str) -> String {
+fn place_and_message(text: &str, moved: &Moved) -> String {
     let message = text.rsplit_once("error: ").map_or(text, |(_, message)| message).trim();
     let path = text.split_once("--> ").and_then(|(_, rest)| rest.split_once(':')).map(|(path, _)| path);
     match path.and_then(|path| place_in(path, text).map(|place| (path, place))) {
-        Some((path, (line, column))) => format!("{path}:{line}:{column}: {message}"),
+        Some((path, (line, column))) => format!("{path}:{line}:{}: {message}", moved.column(path, line, column)),
         None => message.to_owned(),
     }
 }

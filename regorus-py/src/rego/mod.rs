@@ -1,6 +1,7 @@
 //! Rego policies: checked, compiled, evaluated.
 
 pub mod builtins;
+pub mod calculating;
 pub mod checks;
 pub mod compile;
 pub mod complaint;

@@ -1,8 +1,6 @@
 //! Modules as the engine is to read them: limits of size kept, calls of print taken out, results of our builtins and
 //! of walk where the engine looks for them.
 
-use std::num::NonZeroU32;
-
 use regorus::Engine;
 use regorus::unstable::{Module, Ref};
 
@@ -14,11 +12,6 @@ use crate::rego::program::{Part, Program};
 use crate::rego::source::Source;
 use crate::rego::syntax::rewrite::rewritten;
 use crate::rego::syntax::{outputs, prints, walks};
-
-/// Work units between looks at the clock. A multiplication can double the length of a number, and eight of
-/// them between two looks would take a thousand times as long as the first.
-const TICKS: NonZeroU32 = NonZeroU32::new(8).unwrap();
-const TICKS_WHERE_NUMBERS_GROW: NonZeroU32 = NonZeroU32::MIN;
 
 pub struct Parsed {
     pub engine: Engine,
@@ -48,12 +41,6 @@ impl Parsed {
             parsed.modules = parse(&mut parsed.engine, &sources(&parsed.rewritten, written))?;
         }
         Ok(parsed)
-    }
-
-    /// Work units between looks at the clock.
-    pub fn ticks(&self) -> NonZeroU32 {
-        let grows = self.modules.iter().any(|module| size::multiplies(module));
-        if grows { TICKS_WHERE_NUMBERS_GROW } else { TICKS }
     }
 }
 

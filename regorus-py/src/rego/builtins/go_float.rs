@@ -1,4 +1,5 @@
-//! Go's `big.Float`, in which OPA adds and multiplies (`topdown/aggregates.go`): mantissas of 64 bits, rounded to even.
+//! Go's `big.Float`, in which OPA calculates (`topdown/arithmetic.go`, `topdown/aggregates.go`): mantissas of 64 bits,
+//! rounded to even.
 //!
 //! 0.1 + 0.2 is 0.3 there, and 0.30000000000000004 in doubles.
 
@@ -9,12 +10,11 @@ use regorus::Value;
 
 use super::equal::EXACT_MAX;
 
-/// Of numbers as they are read, and of sums.
+/// Of numbers as they are read, and of what operators give.
 const MANTISSA_BITS: u64 = 64;
-/// OPA starts a product with a number that was a double.
+/// `product` in OPA starts with a number that was a double.
 const PRODUCT_BITS: u64 = 53;
-/// So many digits tell any two mantissas apart.
-const DIGITS_MAX: usize = 21;
+const ZEROS_MAX: usize = 1_000;
 
 /// `mantissa * 2^exponent`, with at most 64 bits of a mantissa.
 #[derive(Clone, Debug)]
@@ -26,6 +26,10 @@ pub struct Float {
 impl Float {
     pub fn from_integer(value: i64) -> Self {
         Self { mantissa: BigInt::from(value), exponent: 0 }
+    }
+
+    pub fn from_big(value: BigInt) -> Self {
+        Self::rounded(value, 0, MANTISSA_BITS)
     }
 
     /// Of a decimal number as JSON and Rust write it; None for any other text.
@@ -78,46 +82,142 @@ impl Float {
         Self::rounded(aligned(self) + aligned(other), exponent, MANTISSA_BITS)
     }
 
+    pub fn subtract(&self, other: &Self) -> Self {
+        self.add(&Self { mantissa: -&other.mantissa, exponent: other.exponent })
+    }
+
     pub fn multiply(&self, other: &Self) -> Self {
-        Self::rounded(&self.mantissa * &other.mantissa, self.exponent + other.exponent, PRODUCT_BITS)
+        self.times(other, MANTISSA_BITS)
+    }
+
+    /// As `product` multiplies.
+    pub fn multiply_as_double(&self, other: &Self) -> Self {
+        self.times(other, PRODUCT_BITS)
+    }
+
+    fn times(&self, other: &Self, bits: u64) -> Self {
+        Self::rounded(&self.mantissa * &other.mantissa, self.exponent + other.exponent, bits)
+    }
+
+    /// None for a divisor of zero.
+    pub fn divide(&self, other: &Self) -> Option<Self> {
+        if other.is_zero() {
+            return None;
+        }
+        // Two bits more than are kept; a last one says whether anything is left over.
+        let shift = (other.mantissa.bits() + MANTISSA_BITS + 2).saturating_sub(self.mantissa.bits());
+        let (left, right) = (self.mantissa.sign(), other.mantissa.sign());
+        let (numerator, denominator) = (self.mantissa.magnitude() << shift, other.mantissa.magnitude());
+        let mut quotient = &numerator / denominator;
+        quotient.set_bit(0, quotient.bit(0) || &quotient * denominator != numerator);
+        let sign = if left == right { Sign::Plus } else { Sign::Minus };
+        let exponent = self.exponent - other.exponent - i64::try_from(shift).unwrap_or(i64::MAX);
+        Some(Self::rounded(BigInt::from_biguint(sign, quotient), exponent, MANTISSA_BITS))
+    }
+
+    pub fn is_zero(&self) -> bool {
+        self.mantissa.sign() == Sign::NoSign
+    }
+
+    pub fn is_whole(&self) -> bool {
+        let shift = self.exponent.unsigned_abs();
+        self.exponent >= 0 || self.is_zero() || self.mantissa.trailing_zeros().is_some_and(|zeros| zeros >= shift)
+    }
+
+    /// What Go writes for a whole number (`Text('f', -1)`): the fewest digits that tell it apart, and zeros.
+    pub fn to_integer(&self) -> Option<BigInt> {
+        let Decimal { digits, point } = self.shortest();
+        let zeros = usize::try_from(point).ok()?.checked_sub(digits.len()).filter(|zeros| *zeros <= ZEROS_MAX)?;
+        let number = BigUint::from_radix_be(&digits, 10)? * BigUint::from(10_u8).pow(u32::try_from(zeros).ok()?);
+        Some(BigInt::from_biguint(self.mantissa.sign(), number))
     }
 
     /// The double nearest to the shortest decimal text that Go writes for this number (`Text('g', -1)`).
     pub fn to_double(&self) -> Option<f64> {
-        let (sign, mantissa) = self.mantissa.clone().into_parts();
-        let one = Self { mantissa: BigInt::from(mantissa.clone()), exponent: self.exponent };
-        // As a fraction of two integers.
-        let shift = self.exponent.unsigned_abs();
-        let (numerator, denominator) = if self.exponent >= 0 {
-            (mantissa << shift, BigUint::from(1_u8))
-        } else {
-            (mantissa, BigUint::from(1_u8) << shift)
-        };
-        let magnitude = i64::try_from(numerator.bits()).ok()? - i64::try_from(denominator.bits()).ok()?;
-        let first = magnitude * 30_103 / 100_000 + 1;
-        let text = (0..=DIGITS_MAX + 1)
-            .find_map(|digits| one.decimal(&numerator, &denominator, first - i64::try_from(digits).ok()?))?;
-        let double = text.parse::<f64>().ok().filter(|double| double.is_finite())?;
-        Some(if sign == Sign::Minus { -double } else { double })
+        let Decimal { digits, point } = self.shortest();
+        let digits: String = digits.iter().map(|digit| char::from(digit + b'0')).collect();
+        let double = format!("0.{digits}e{point}").parse::<f64>().ok().filter(|double| double.is_finite())?;
+        Some(if self.mantissa.sign() == Sign::Minus { -double } else { double })
     }
 
-    /// The nearest multiple of `10^exponent` that is read as this number.
-    fn decimal(&self, numerator: &BigUint, denominator: &BigUint, exponent: i64) -> Option<String> {
-        let power = BigUint::from(10_u8).pow(u32::try_from(exponent.unsigned_abs()).ok()?);
-        let (numerator, denominator) = if exponent >= 0 {
-            (numerator.clone(), denominator * power)
+    /// Of the absolute value, as `math/big` shortens it (`roundShortest` in ftoa.go): not always to the nearest digit.
+    fn shortest(&self) -> Decimal {
+        if self.is_zero() {
+            return Decimal { digits: vec![0], point: 1 };
+        }
+        let bits = MANTISSA_BITS + 1;
+        let surplus = bits.saturating_sub(self.mantissa.bits());
+        let mantissa = self.mantissa.magnitude() << surplus;
+        let exponent = self.exponent - i64::try_from(surplus).unwrap_or(i64::MAX);
+        let mut exact = Decimal::new(&mantissa, exponent);
+        let (lower, upper) = (Decimal::new(&(&mantissa - 1_u8), exponent), Decimal::new(&(&mantissa + 1_u8), exponent));
+        // Numbers halfway to a neighbour are read as the one with an even mantissa.
+        let inclusive = !mantissa.bit(1);
+        for index in 0..exact.digits.len() {
+            let (digit, low, high) = (exact.at(index), lower.at(index), upper.at(index));
+            let may_cut = low != digit || inclusive && index + 1 == lower.digits.len();
+            let may_raise = digit != high && (inclusive || digit + 1 < high || index + 1 < upper.digits.len());
+            if may_cut || may_raise {
+                exact.cut(index + 1, may_raise && (!may_cut || exact.is_nearer_above(index + 1)));
+                break;
+            }
+        }
+        exact
+    }
+}
+
+/// `0.digits * 10^point`, without zeros at the end.
+struct Decimal {
+    digits: Vec<u8>,
+    point: i64,
+}
+
+impl Decimal {
+    fn new(mantissa: &BigUint, exponent: i64) -> Self {
+        let power = u32::try_from(exponent.unsigned_abs()).unwrap_or(u32::MAX);
+        let (number, below) =
+            if exponent >= 0 { (mantissa << power, 0) } else { (mantissa * BigUint::from(5_u8).pow(power), exponent) };
+        let digits = number.to_radix_be(10);
+        let point = i64::try_from(digits.len()).unwrap_or(i64::MAX) + below;
+        let mut decimal = Self { digits, point };
+        decimal.trim();
+        decimal
+    }
+
+    fn trim(&mut self) {
+        while self.digits.last() == Some(&0) {
+            self.digits.pop();
+        }
+    }
+
+    fn at(&self, index: usize) -> u8 {
+        self.digits.get(index).copied().unwrap_or_default()
+    }
+
+    /// Whether the number is to be rounded up where it is cut to `count` digits.
+    fn is_nearer_above(&self, count: usize) -> bool {
+        if self.at(count) == 5 && count + 1 == self.digits.len() {
+            self.at(count - 1) % 2 == 1
         } else {
-            (numerator * power, denominator.clone())
-        };
-        let below = &numerator / &denominator;
-        let above = &below + 1_u8;
-        let is_above_nearer = (&numerator << 1_u8) > (&below + &above) * &denominator;
-        let in_turn = if is_above_nearer { [above, below] } else { [below, above] };
-        let read = in_turn.into_iter().find(|digits| {
-            let read = Self::from_decimal(BigInt::from(digits.clone()), exponent);
-            read.add(&Self { mantissa: -&self.mantissa, exponent: self.exponent }).mantissa.sign() == Sign::NoSign
-        })?;
-        Some(format!("{read}e{exponent}"))
+            self.at(count) >= 5
+        }
+    }
+
+    fn cut(&mut self, count: usize, raise: bool) {
+        self.digits.truncate(count);
+        if raise {
+            while self.digits.last() == Some(&9) {
+                self.digits.pop();
+            }
+            match self.digits.last_mut() {
+                Some(last) => *last += 1,
+                None => {
+                    self.digits.push(1);
+                    self.point += 1;
+                }
+            }
+        }
+        self.trim();
     }
 }
 

@@ -7,7 +7,9 @@ use regorus::unstable::{BUILTINS, Expr, Ref, Source, Span};
 use regorus::{Engine, LimitError, Value};
 
 use super::added::{self, Added};
-use super::{cases, dates, equal, indent, numbers, order, paths, patterns, queries, structures, texts, versions, yaml};
+use super::{
+    cases, dates, equal, indent, numbers, operators, order, paths, patterns, queries, structures, texts, versions, yaml,
+};
 use crate::go_regex::Patterns;
 
 /// What stands before, or in the place of, a builtin.
@@ -62,6 +64,18 @@ pub fn install(
         engine.add_extension(name.to_owned(), arity, Box::new(call))?;
     }
     Ok(())
+}
+
+/// Adds the function that calculates expressions (`syntax::operators`) under `name`.
+pub fn install_operators(engine: &mut Engine, name: &str, strict: bool) -> Result<()> {
+    let call = move |values: Vec<Value>| match operators::calculate(&values) {
+        Err(_) if !strict => Ok(Value::Undefined),
+        outcome => {
+            regorus::enforce_memory_limit()?;
+            outcome.map_err(|reason| anyhow!(reason))
+        }
+    };
+    engine.add_extension(name.to_owned(), 2, Box::new(call))
 }
 
 /// One call of the builtin of that name, without a policy.

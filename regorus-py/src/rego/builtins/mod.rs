@@ -16,6 +16,7 @@ pub mod guard;
 pub mod indent;
 pub mod layouts;
 pub mod numbers;
+pub mod operators;
 pub mod order;
 pub mod paths;
 pub mod patterns;

@@ -55,7 +55,11 @@ fn product(values: &[Value]) -> Result<Option<Value>, String> {
     if factors.len() > PRODUCT_FACTORS_MAX {
         return Err(format!("more than {PRODUCT_FACTORS_MAX} factors"));
     }
-    factors.iter().any(|one| has_fraction(one)).then(|| go_float::fold(&factors, 1, Float::multiply)).transpose()
+    factors
+        .iter()
+        .any(|one| has_fraction(one))
+        .then(|| go_float::fold(&factors, 1, Float::multiply_as_double))
+        .transpose()
 }
 
 fn sum(values: &[Value]) -> Result<Option<Value>, String> {

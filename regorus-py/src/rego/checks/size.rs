@@ -1,6 +1,6 @@
 //! Limits on what a parsed policy is made of: what is deeper ends on the stack, in evaluation and in drop.
 
-use regorus::unstable::{ArithOp, Expr, LiteralStmt, Module, Ref};
+use regorus::unstable::{Expr, LiteralStmt, Module, Ref};
 
 use crate::rego::complaint::Complaint;
 use crate::rego::source::Source;
@@ -44,19 +44,9 @@ pub fn check_program(path: &str, modules: &[Ref<Module>]) -> Result<(), Complain
     Ok(())
 }
 
-/// Whether numbers may grow by multiplication, each time to twice their length.
-pub fn multiplies(module: &Module) -> bool {
-    module.policy.iter().any(|rule| {
-        let mut operators = Operators::default();
-        visit_rule(rule, &mut operators);
-        operators.multiplications > 0
-    })
-}
-
 #[derive(Default)]
 struct Operators {
     count: usize,
-    multiplications: usize,
     statements: usize,
 }
 
@@ -66,9 +56,6 @@ impl Visitor for Operators {
     }
 
     fn expression(&mut self, expression: &Expr, _scope: &Scope<'_>) {
-        if let Expr::ArithExpr { op: ArithOp::Mul, .. } = expression {
-            self.multiplications += 1;
-        }
         if matches!(
             expression,
             Expr::UnaryExpr { .. }

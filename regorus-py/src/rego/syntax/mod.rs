@@ -1,6 +1,7 @@
 //! The engine's syntax tree, as far as the checks need it.
 
 pub mod names;
+pub mod operators;
 pub mod outputs;
 pub mod prints;
 pub mod rewrite;

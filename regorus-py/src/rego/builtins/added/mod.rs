@@ -21,6 +21,7 @@ pub mod uris;
 
 use regorus::Value;
 
+use super::operators;
 use super::weight::{WEIGHT_MAX, weigh};
 
 /// A builtin that is ours.
@@ -48,7 +49,7 @@ impl Added {
     }
 }
 
-const TABLES: [&[Added]; 12] = [
+const TABLES: [&[Added]; 13] = [
     aws::TABLE,
     certificates::TABLE,
     globs::TABLE,
@@ -59,6 +60,7 @@ const TABLES: [&[Added]; 12] = [
     jwt::TABLE,
     lists::TABLE,
     networks::TABLE,
+    operators::TABLE,
     templates::TABLE,
     uris::TABLE,
 ];

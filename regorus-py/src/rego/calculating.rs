@@ -1,0 +1,35 @@
+//! The engine that evaluates a program: the one that read it, or where operators stand in it, one that reads calls for
+//! them.
+
+use regorus::Engine;
+
+use crate::rego::builtins::guard;
+use crate::rego::complaint::Complaint;
+use crate::rego::parse::{add, new_engine};
+use crate::rego::program::Program;
+use crate::rego::source::Source;
+use crate::rego::syntax::operators::{Moved, with_calls};
+
+/// No text of a program has it: a `_` more is added as often as one does.
+const NAME: &str = "calculate__";
+
+/// `engine`, which has read `program`, or another in its place. Call it after the checks, and on a big stack.
+pub fn calculating(engine: Engine, program: &Program<'_>, strict: bool) -> Result<(Engine, Moved), Complaint> {
+    let mut name = String::from(NAME);
+    while program.parts.iter().any(|part| part.source.text.contains(&name)) {
+        name.push('_');
+    }
+    let mut moved = Moved::default();
+    let texts = program.parts.iter().map(|part| with_calls(part, &name, &mut moved));
+    let texts = texts.collect::<Result<Vec<_>, _>>()?;
+    if texts.iter().all(Option::is_none) {
+        return Ok((engine, moved));
+    }
+    let mut engine = new_engine();
+    for (part, text) in program.parts.iter().zip(&texts) {
+        add(&mut engine, &Source { path: part.source.path, text: text.as_deref().unwrap_or(part.source.text) })?;
+    }
+    guard::install_operators(&mut engine, &name, strict)
+        .map_err(|error| Complaint::about(program.parts[0].source.path, error.to_string()))?;
+    Ok((engine, moved))
+}

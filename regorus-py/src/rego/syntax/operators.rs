@@ -1,0 +1,189 @@
+//! `name("..+", [a, b])` for `a + b`: the engine calculates with doubles, OPA does not (`builtins::operators`).
+//!
+//! A whole expression such as `(a + b) * c` becomes one call, so its operands stay where they stand, in their order.
+//! Lines stay; columns behind a call move, and `Moved` moves them back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use regorus::unstable::{ArithOp, Expr, Rule};
+
+use super::outputs::place;
+use super::scope::Scope;
+use super::visit::{Visitor, visit_rule};
+use crate::rego::builtins::operators::OPERAND;
+use crate::rego::complaint::Complaint;
+use crate::rego::program::Part;
+
+/// The engine counts a tab as so many columns.
+const TAB_COLUMNS: usize = 4;
+
+/// Where columns were added, by the path of the module and the line: the first new column, and how many.
+#[derive(Default)]
+pub struct Moved(BTreeMap<String, BTreeMap<u32, Vec<(u32, u32)>>>);
+
+impl Moved {
+    /// The author's column for one of the engine's.
+    pub fn column(&self, path: &str, line: u32, column: u32) -> u32 {
+        let added = self.0.get(path).and_then(|lines| lines.get(&line)).map_or(&[][..], Vec::as_slice);
+        let before = added.iter().filter(|(first, _)| *first < column);
+        column - before.map(|(first, count)| (column - first).min(*count)).sum::<u32>()
+    }
+}
+
+/// The text of `part` with calls of `name` for its operators; None where it has none.
+pub fn with_calls(part: &Part<'_>, name: &str, moved: &mut Moved) -> Result<Option<String>, Complaint> {
+    let text = part.source.text;
+    let mut expressions = Expressions { part, text, name, seen: BTreeSet::new(), edits: Vec::new(), first: None };
+    // The value of a default rule is written out: no call may stand there.
+    for rule in part.module.policy.iter().filter(|rule| !matches!(rule.as_ref(), Rule::Default { .. })) {
+        visit_rule(rule, &mut expressions);
+    }
+    if let Some(complaint) = expressions.first {
+        return Err(complaint);
+    }
+    let mut edits = expressions.edits;
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    edits.sort_by_key(|(range, _)| (range.start, range.end));
+    let (mut written, mut done) = (String::with_capacity(text.len() + edits.len() * 8), 0);
+    let lines = moved.0.entry(part.source.path.to_owned()).or_default();
+    for (range, put) in edits {
+        written.push_str(&text[done..range.start]);
+        if range.is_empty() {
+            let (line, column) = engine_place(&written);
+            lines.entry(line).or_default().push((column, u32::try_from(put.len()).unwrap_or(u32::MAX)));
+        }
+        written.push_str(&put);
+        done = range.end;
+    }
+    written.push_str(&text[done..]);
+    Ok(Some(written))
+}
+
+/// The line and the column after a text, as the engine counts.
+fn engine_place(text: &str) -> (u32, u32) {
+    let line = text.rsplit('\n').next().unwrap_or_default();
+    let columns: usize = line.chars().map(|character| if character == '\t' { TAB_COLUMNS } else { 1 }).sum();
+    let small = |number| u32::try_from(number).unwrap_or(u32::MAX);
+    (small(text.matches('\n').count() + 1), small(columns + 1))
+}
+
+struct Expressions<'p, 'a> {
+    part: &'p Part<'a>,
+    text: &'a str,
+    name: &'p str,
+    /// The engine's numbers of operators that are part of a call already.
+    seen: BTreeSet<u32>,
+    edits: Vec<(Range<usize>, String)>,
+    first: Option<Complaint>,
+}
+
+impl Visitor for Expressions<'_, '_> {
+    fn expression(&mut self, expression: &Expr, _scope: &Scope<'_>) {
+        let Expr::ArithExpr { span, eidx, .. } = expression else { return };
+        if self.seen.contains(eidx) {
+            return;
+        }
+        let (mut steps, mut operands) = (String::new(), Vec::new());
+        self.read(expression, &mut steps, &mut operands);
+        match self.call(expression, &steps, &operands) {
+            Some(edits) => self.edits.extend(edits),
+            None if self.first.is_none() => {
+                let message = "the operators of this expression cannot be read; put it in parts, with := for each";
+                self.first = Some(self.part.source.complain(span, message));
+            }
+            None => {}
+        }
+    }
+}
+
+impl Expressions<'_, '_> {
+    /// The steps of an expression, and the places of its operands.
+    fn read(&mut self, expression: &Expr, steps: &mut String, operands: &mut Vec<Option<Range<usize>>>) {
+        if let Expr::ArithExpr { op, lhs, rhs, eidx, .. } = expression {
+            self.seen.insert(*eidx);
+            self.read(lhs, steps, operands);
+            self.read(rhs, steps, operands);
+            steps.push(match op {
+                ArithOp::Add => '+',
+                ArithOp::Sub => '-',
+                ArithOp::Mul => '*',
+                ArithOp::Div => '/',
+                ArithOp::Mod => '%',
+            });
+        } else {
+            steps.push(OPERAND);
+            operands.push(place(expression));
+        }
+    }
+
+    fn call(
+        &self,
+        expression: &Expr,
+        steps: &str,
+        operands: &[Option<Range<usize>>],
+    ) -> Option<Vec<(Range<usize>, String)>> {
+        let whole = place(expression)?;
+        let mut gaps = Vec::with_capacity(operands.len() + 1);
+        let mut start = whole.start;
+        for operand in operands {
+            let operand = operand.as_ref()?;
+            gaps.push(Gap::read(self.text, start..operand.start)?);
+            start = operand.end;
+        }
+        gaps.push(Gap::read(self.text, start..whole.end)?);
+        // Parentheses around an operand alone stay.
+        for index in 0..operands.len() {
+            let kept = gaps[index].open.len().min(gaps[index + 1].close.len());
+            let open = gaps[index].open.len() - kept;
+            gaps[index].open.truncate(open);
+            gaps[index + 1].close.drain(..kept);
+        }
+        let mut edits = vec![
+            (whole.start..whole.start, format!("{}(\"{steps}\",[", self.name)),
+            (whole.end..whole.end, String::from("])")),
+        ];
+        for (index, gap) in gaps.iter().enumerate() {
+            let is_between = index > 0 && index < operands.len();
+            match (is_between, &gap.operators[..]) {
+                (true, [at]) => edits.push((*at..at + 1, String::from(","))),
+                (false, []) => {}
+                _ => return None,
+            }
+            edits.extend(gap.open.iter().chain(&gap.close).map(|at| (*at..at + 1, String::from(" "))));
+        }
+        Some(edits)
+    }
+}
+
+/// What stands before, between or after operands.
+#[derive(Default)]
+struct Gap {
+    close: Vec<usize>,
+    operators: Vec<usize>,
+    open: Vec<usize>,
+}
+
+impl Gap {
+    /// None where anything else stands there than operators, parentheses, space and comments.
+    fn read(text: &str, range: Range<usize>) -> Option<Self> {
+        let mut gap = Self::default();
+        let mut is_comment = false;
+        for (at, byte) in text.get(range.clone())?.bytes().enumerate().map(|(index, byte)| (range.start + index, byte))
+        {
+            match byte {
+                b'\n' => is_comment = false,
+                _ if is_comment => {}
+                b'#' => is_comment = true,
+                b'(' => gap.open.push(at),
+                b')' => gap.close.push(at),
+                b'+' | b'-' | b'*' | b'/' | b'%' => gap.operators.push(at),
+                _ if byte.is_ascii_whitespace() => {}
+                _ => return None,
+            }
+        }
+        Some(gap)
+    }
+}
