@@ -16,12 +16,11 @@ from mitmproxy.net.http import url
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError, ProtocolRefusedError
 from headgate.organizations.addresses import embedded_ipv4
-from headgate.protocols.package_npm import with_plain_scope
 
 _METHOD: Final = re.compile(rb"[A-Z][A-Z0-9_-]{0,31}")
 _TARGET: Final = re.compile(rb"/[!\"$-\[\]-~]*")  # printable ASCII without space, '#' and backslash
 _DOT_SEGMENT: Final = re.compile(rb"/(?:\.|%2e){1,2}(?=[/;?]|$)", re.IGNORECASE)
-_ENCODED_SEPARATOR: Final = re.compile(r"%(?:2f|5c|00)", re.IGNORECASE)
+_ENCODED_SEPARATOR: Final = re.compile(rb"%(?:5c|00)", re.IGNORECASE)
 _BAD_PERCENT: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _BAD_VALUE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # CR, LF, NUL, obs-fold and the rest; tab is legal
 _LABELS: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?:\.(?!-)[a-z0-9_-]{1,63})*")
@@ -61,7 +60,7 @@ def check_version(version: bytes, *, is_http2: bool) -> None:
 def check_target(target: bytes, *, max_bytes: int) -> None:
     """Path and query as they are sent. Raises AmbiguousRequestError, PayloadTooLargeError.
 
-    At hosts of npm ``/@scope%2fname`` is ``/@scope/name``: whether this is one is known later (``normalise_path``).
+    What an encoded slash means is known later, where the host's catalogue is (``normalise_path``).
     """
     if len(target) > max_bytes:
         raise PayloadTooLargeError(f"the URL is longer than {max_bytes} bytes", details={"max_bytes": max_bytes})
@@ -74,8 +73,8 @@ def check_target(target: bytes, *, max_bytes: int) -> None:
     if _DOT_SEGMENT.search(path) is not None:
         raise ambiguous("dot segments in the path: send the path that is meant")  # policy bypass by /public/../admin
     if b"%" in path:
-        if _ENCODED_SEPARATOR.search(with_plain_scope(path.decode())) is not None:
-            raise ambiguous("an encoded slash, backslash or NUL in the path: servers disagree about its meaning")
+        if _ENCODED_SEPARATOR.search(path) is not None:
+            raise ambiguous("an encoded backslash or NUL in the path: servers disagree about its meaning")
         if _BAD_PERCENT.search(path) is not None:
             raise ambiguous("a percent sign in the path that encodes nothing")
 

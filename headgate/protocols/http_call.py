@@ -18,6 +18,7 @@ _UNRESERVED: Final = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 # Segments that need no work: no percent sign, none empty, none that starts with a dot.
 _NORMAL_PATH: Final = re.compile(r"(?:/[A-Za-z0-9_~!$&'()*+,;=:@-][A-Za-z0-9._~!$&'()*+,;=:@-]*)+")
 _PATH: Final = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@/%-]*")
+_ENCODED_SLASH: Final = "%2F"
 _PERCENT: Final = re.compile(r"%([0-9A-Fa-f]{2})?")
 _LABELS: Final = re.compile(r"[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*")
 _NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
@@ -95,10 +96,11 @@ def normalise_host(host: str) -> str:
     return bare
 
 
-def normalise_path(path: str) -> str:
+def normalise_path(path: str, *, keeps_slashes: bool = False) -> str:
     """The one spelling of ``path``: idempotent, and different resources stay different.
 
-    Raises AmbiguousRequestError: encoded slashes and control characters, dot segments, backslashes, percent
+    ``keeps_slashes``: the server takes ``%2F`` for a character of its segment, and it stays as it is; otherwise it is
+    refused. Raises AmbiguousRequestError: encoded slashes and control characters, dot segments, backslashes, percent
     signs that encode nothing, bytes that are not UTF-8.
     """
     if _NORMAL_PATH.fullmatch(path) is not None:
@@ -107,12 +109,17 @@ def normalise_path(path: str) -> str:
         raise _ambiguous("path", "must start with / and hold only the characters of RFC 3986, section 3.3")
     if "%" in path:
         path = _PERCENT.sub(_normal_percent, path)
+        if not keeps_slashes and _ENCODED_SLASH in path:
+            raise _ambiguous(
+                "path",
+                "an encoded slash, which servers disagree about; encoded_slashes in a catalogue of the host allows it",
+            )
         try:
             unquote_to_bytes(path).decode()
         except UnicodeDecodeError as error:
             raise _ambiguous("path", "percent-encoded bytes that are not UTF-8") from error
     segments = [segment for segment in path.split("/") if segment]
-    for segment in segments:
+    for segment in path.replace(_ENCODED_SLASH, "/").split("/"):
         # Some servers cut a segment at ';' before they resolve dots: /public/..;/admin.
         if segment.startswith(".") and segment.partition(";")[0] in (".", ".."):
             raise _ambiguous("path", "dot segments: send the path that is meant")
@@ -126,8 +133,8 @@ def _normal_percent(match: re.Match[str]) -> str:
     character = chr(value)
     if character in _UNRESERVED:
         return character
-    if character in "/\\" or value < 0x20 or value == 0x7F:
-        raise _ambiguous("path", "an encoded slash, backslash or control character: servers disagree about it")
+    if character == "\\" or value < 0x20 or value == 0x7F:
+        raise _ambiguous("path", "an encoded backslash or control character: servers disagree about it")
     return f"%{value:02X}"
 
 

@@ -32,7 +32,7 @@ from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch
 from headgate.tools.model import Entry, HostProtocol, Protocol
 from headgate.tools.named import named_draft
 from headgate.tools.params import map_params, with_host_param
-from headgate.tools.recognised import recognised_draft, websocket_draft
+from headgate.tools.recognised import git_draft, recognised_draft, websocket_draft
 
 _SHORT_DOCUMENT_BYTES: Final = 1 << 10
 
@@ -44,8 +44,12 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     if host != call.host:
         call = replace(call, host=host)
     host_index = catalogue.for_host(host)
-    is_npm = host_index is not None and host_index.catalogue.protocol is HostProtocol.NPM
-    path = normalise_path(with_plain_scope(call.path) if is_npm else call.path)
+    covering = None if host_index is None else host_index.catalogue
+    is_npm = covering is not None and covering.protocol is HostProtocol.NPM
+    path = normalise_path(
+        with_plain_scope(call.path) if is_npm else call.path,
+        keeps_slashes=covering is not None and covering.keeps_slashes,
+    )
     query = parse_pairs(call.query, field="query")
     if query:
         refuse_method_override((name for name, _ in query), field="query")
@@ -105,6 +109,8 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
             draft = _catalogued(match, read_call, query, headers, body, catalogue.host_param)
         if draft is not None:
             return draft
+    elif (pushed_or_fetched := git_draft(read_call, headers, body)) is not None:
+        return pushed_or_fetched
     return unlisted_draft(catalogue.tool, read_call, body, reads_are_safe=catalogue.unlisted_reads)
 
 

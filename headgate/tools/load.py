@@ -97,7 +97,7 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
     document = parse_document(text, where=where)
     document.only(
         *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
-        *("success", "entries", "protocol", "roots"),
+        *("success", "entries", "protocol", "roots", "encoded_slashes"),
     )
     tool = _name(document, "tool")
     if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
@@ -105,9 +105,8 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
     hosts = _hosts(document, ())
     if not hosts:
         raise document.fail("hosts", "at least one host is required")
-    unlisted_reads = document.members.get("unlisted_reads", True)
-    if not isinstance(unlisted_reads, bool):
-        raise document.fail("unlisted_reads", "true or false is required")
+    unlisted_reads = _flag(document, "unlisted_reads", default=True)
+    keeps_slashes = _flag(document, "encoded_slashes", default=False)
     reading = _reading(document, BodyReading.BY_TYPE)
     fold_case = frozenset(document.strings("fold_case"))
     host_param = _name(document, "host_param") if "host_param" in document.members else None
@@ -120,9 +119,19 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
         reading=reading,
         unlisted_reads=unlisted_reads,
         entries=tuple(
-            _entry(section, tool=tool, hosts=hosts, reading=reading, fold_case=fold_case, send=send, shared=document)
+            _entry(
+                section,
+                tool=tool,
+                hosts=hosts,
+                reading=reading,
+                fold_case=fold_case,
+                keeps_slashes=keeps_slashes,
+                send=send,
+                shared=document,
+            )
             for section in document.sections("entries")
         ),
+        keeps_slashes=keeps_slashes,
         host_param=host_param,
         protocol=_host_protocol(document),
         roots=_roots(document),
@@ -136,6 +145,13 @@ def _host_protocol(document: Section) -> HostProtocol | None:
     if document.members.get("entries"):
         raise document.fail("entries", "a catalogue with a protocol has no entries: the protocol names the operations")
     return HostProtocol(_choice(document, "protocol", tuple(HostProtocol), None))
+
+
+def _flag(document: Section, name: str, *, default: bool) -> bool:
+    value = document.members.get(name, default)
+    if not isinstance(value, bool):
+        raise document.fail(name, "true or false is required")
+    return value
 
 
 def _definitions(document: Section, data: bytes) -> Definitions:
@@ -162,6 +178,7 @@ def _entry(
     hosts: Sequence[str],
     reading: BodyReading,
     fold_case: frozenset[str],
+    keeps_slashes: bool,
     send: Section,
     shared: Section,
 ) -> Entry:
@@ -176,6 +193,9 @@ def _entry(
         operation, effect = _operation(section), Effect(_choice(section, "effect", tuple(Effect), None))
     root = read_graphql_root(section, protocol, effect)
     methods = _methods(section, protocol)
+    path = parse_template(section)
+    if keeps_slashes and any(segment.kind is SegmentKind.REST for segment in path):
+        raise section.fail("path", "{name...} is two things beside encoded_slashes: a slash, and an encoded one")
     when, params = section.section("when"), section.section("params")
     when.only("query", "body")
     params.only("query", "body", "header")
@@ -187,7 +207,7 @@ def _entry(
         description=section.text("description"),
         hosts=entry_hosts,
         methods=methods,
-        path=parse_template(section),
+        path=path,
         conditions=Conditions(_texts(when.section("query")), when.section("body").members),
         mapping=ParamMapping(
             rename_query=_texts(params.section("query")),
@@ -210,6 +230,7 @@ def _entry(
         graphql=root,
         success=read_success(section, shared, root),
         facts=section.strings("facts") or shared.strings("facts"),
+        keeps_slashes=keeps_slashes,
         document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
 

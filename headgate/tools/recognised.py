@@ -14,7 +14,7 @@ from headgate.protocols.a2a import A2A_TOOL, A2aCall
 from headgate.protocols.aws import AWS_TOOL
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
-from headgate.protocols.git import GIT_TOOL
+from headgate.protocols.git import GIT_TOOL, GitRequest
 from headgate.protocols.grpc import GRPC_TOOL, MESSAGES, GrpcRequest
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import JSON_RPC_TOOL
@@ -49,7 +49,7 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
     if request is not None:
-        return described_draft(GIT_TOOL, read_call, body, request, member=GIT_TOOL)
+        return _git_draft(read_call, body, request)
     if remote is not None:
         return grpc_draft(GRPC_TOOL, read_call, body, remote)
     card = a2a.recognise_card(read_call.call.method, read_call.path)
@@ -68,6 +68,16 @@ def websocket_draft(read_call: ReadCall, headers: Headers, body: Body) -> Action
     if body.kind is not BodyKind.NONE or not is_handshake(read_call.call.method, headers.shown):
         return None
     return handshake_draft(read_call, call_params(read_call, body))
+
+
+def git_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    """For hosts whose catalogue lists other calls: GitLab serves Git and its API under one name."""
+    request = git.recognise(read_call, headers, body)
+    return None if request is None else _git_draft(read_call, body, request)
+
+
+def _git_draft(read_call: ReadCall, body: Body, request: GitRequest) -> ActionDraft:
+    return described_draft(GIT_TOOL, read_call, body, request, member=GIT_TOOL)
 
 
 def _dns_draft(read_call: ReadCall, headers: Headers, body: Body, query: JsonObject) -> ActionDraft:

@@ -19,7 +19,7 @@ from headgate.protocols.json_rpc import JSON_RPC_TOOL
 from headgate.protocols.soap import SOAP_TOOL
 from headgate.tools.generic import GENERIC_TOOL
 from headgate.tools.match import CatalogueIndex
-from headgate.tools.model import Content, Entry, SegmentKind, Sending
+from headgate.tools.model import Content, Entry, Segment, SegmentKind, Sending
 from headgate.tools.recognised import DNS_QUERY, DNS_TOOL, LLM_TOOL
 from headgate.tools.render_graphql import graphql_content
 from headgate.tools.render_http import render_http
@@ -111,11 +111,11 @@ def _path(entry: Entry, left: JsonObject) -> str:
         if segment.kind is SegmentKind.LITERAL:
             path.append(segment.text)
         elif segment.text not in left and segment.text in entry.sending.defaults:
-            path.append(_path_segment(segment.kind, segment.text, entry.sending.defaults[segment.text]))
+            path.append(_path_segment(entry, segment, entry.sending.defaults[segment.text]))
         elif segment.text not in left:
             raise invalid(segment.text, f"is missing: the path of {entry.operation} needs it")
         else:
-            path.append(_path_segment(segment.kind, segment.text, left.pop(segment.text)))
+            path.append(_path_segment(entry, segment, left.pop(segment.text)))
     return "/" + "/".join(path)
 
 
@@ -147,19 +147,21 @@ def _whole_or_members(content: JsonObject) -> JsonValue:
     return content
 
 
-def _path_segment(kind: SegmentKind, name: str, value: JsonValue) -> str:
+def _path_segment(entry: Entry, segment: Segment, value: JsonValue) -> str:
+    kind, name = segment.kind, segment.text
     text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if not isinstance(text, str) or not text:
         raise invalid(name, "must be a text or a whole number: it is part of the path")
     if kind is SegmentKind.INTEGER and _DIGITS.fullmatch(text) is None:
         raise invalid(name, "must be a whole number without a sign or leading zeros")
-    pieces = text.split("/") if kind is SegmentKind.REST else [text]
+    is_rest = kind is SegmentKind.REST
+    pieces = text.split("/") if is_rest or entry.keeps_slashes else [text]
     for piece in pieces:
         if not piece or piece.partition(";")[0] in (".", "..") or "/" in piece or "\\" in piece:
             raise invalid(name, "would lead to another path: it holds a slash, a dot segment or nothing")
         if any(character < " " or character == "\x7f" for character in piece):
             raise invalid(name, "holds a control character")
-    return "/".join(quote(piece, safe="") for piece in pieces)
+    return ("/" if is_rest else "%2F").join(quote(piece, safe="") for piece in pieces)
 
 
 def _header_value(name: str, value: JsonValue) -> bytes:

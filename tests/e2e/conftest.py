@@ -25,6 +25,11 @@ INDEX = (
 )
 NPM_HOST = "127.0.0.3"
 NPM_INDEX = f"tool: npm_index\ndescription: A registry\nprotocol: npm\nhosts: [{NPM_HOST}]\n"
+FORGE_HOST = "127.0.0.4"
+FORGE = (
+    f"tool: forge\ndescription: A forge\nhosts: [{FORGE_HOST}]\nencoded_slashes: true\nentries:\n"
+    '  - {operation: get_project, method: GET, path: "/projects/{project}", effect: read, description: Get a project}\n'
+)
 STORE = "tool: store\ndescription: An object store\nprotocol: aws\nhosts: [localhost]\n"
 HELD_FOR = """package e2e.{name}
 
@@ -62,6 +67,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path,
     (catalogues / "store.yaml").write_text(STORE)
     (catalogues / "index.yaml").write_text(INDEX)
     (catalogues / "npm_index.yaml").write_text(NPM_INDEX)
+    (catalogues / "forge.yaml").write_text(FORGE)
     with running(folder, certificates[0], **settings) as started:
         with closing(Administrator(started)) as administrator:
             administrator.allow_destinations(LOOPBACK)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.e2e.clients import Administrator, Agent, error_of
-from tests.e2e.conftest import INDEX_HOST, LOOPBACK, NPM_HOST
+from tests.e2e.conftest import FORGE_HOST, INDEX_HOST, LOOPBACK, NPM_HOST
 
 POLICY = """package e2e.packages
 
@@ -50,6 +50,19 @@ def _serving(host: str) -> Iterator[tuple[str, list[str]]]:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+def test_a_segment_holds_an_encoded_slash_where_a_catalogue_says_so(administrator: Administrator, agent: Agent) -> None:
+    policy = 'package e2e.forge\n\ndeny contains "of others" if not startswith(input.params.project, "acme/")\n'
+    with _serving(FORGE_HOST) as (forge, asked), administrator.policy(policy, priority=1):
+        administrator.allow_destinations(LOOPBACK, {"host": FORGE_HOST, "private": True})
+        try:
+            answers = [
+                agent.call("GET", f"{forge}/projects/{one}") for one in ("acme%2Fapp", "other%2fapp", "acme%2F..")
+            ]
+        finally:
+            administrator.allow_destinations(LOOPBACK)
+    assert ([one.status_code for one in answers], asked) == ([200, 403, 400], ["GET /projects/acme%2Fapp"])
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,6 @@ INSIDE = {
     "dot segment at the end": ("GET /a/.. HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "dot segment before parameters": ("GET /a/..;x/b HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "encoded dot segment": ("GET /a/%2E%2e/b HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
-    "encoded slash": ("GET /a%2Fb HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "encoded backslash": ("GET /a%5cb HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "encoded NUL": ("GET /a%00 HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "broken percent": ("GET /a%zz HTTP/1.1\r\nHost: {host}\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
@@ -275,7 +274,7 @@ async def test_switching_protocols_ends_the_connection(start) -> None:
     await running.settled()
 
 
-@pytest.mark.parametrize("path", [b"https://evil.example/", b"/a b", b"/a#b", b"/../a", b"*", b"a", b"/a\rb", b"/%2f"])
+@pytest.mark.parametrize("path", [b"https://evil.example/", b"/a b", b"/a#b", b"/../a", b"*", b"a", b"/a\rb", b"/%5c"])
 async def test_http2_target(start, path) -> None:
     running = await start()
     status = await http2_status(running, path=path)

@@ -1,0 +1,50 @@
+"""``%2F`` in a path: refused, but for hosts whose catalogue says that the server keeps it; Git beside an API."""
+
+from pathlib import Path
+
+import pytest
+
+from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.draft import ActionDraft, Effect
+from headgate.protocols.http_call import HttpCall
+from headgate.tools.interpret import interpret
+from headgate.tools.load import load_catalogues
+
+_STORE = """tool: store
+description: Objects under any name
+hosts: [store.example]
+encoded_slashes: true
+entries:
+  - {operation: get_object, method: GET, path: "/b/{bucket}/o/{name}", effect: read, description: Get an object}
+"""
+
+
+@pytest.fixture(name="read", scope="module")
+def _read(tmp_path_factory: pytest.TempPathFactory):
+    folder: Path = tmp_path_factory.mktemp("catalogues")
+    (folder / "store.yaml").write_text(_STORE)
+    catalogue = load_catalogues(folder)
+
+    def read(host: str, path: str, query: str = "", method: str = "GET") -> ActionDraft:
+        return interpret(HttpCall(method, "https", host, 443, path, query, (), b""), catalogue)
+
+    return read
+
+
+def test_a_variable_holds_the_slash(read) -> None:
+    found = read("store.example", "/b/photos/o/2026%2fmay%2Fone.jpg")
+    assert (found.operation, found.params) == ("get_object", {"bucket": "photos", "name": "2026/may/one.jpg"})
+    assert found.read_call is not None and found.read_call.path == "/b/photos/o/2026%2Fmay%2Fone.jpg"
+
+
+@pytest.mark.parametrize("host", ["api.github.com", "other.example", "registry.npmjs.org"])
+def test_elsewhere_an_encoded_slash_is_refused(read, host: str) -> None:
+    with pytest.raises(AmbiguousRequestError, match="encoded_slashes in a catalogue"):
+        read(host, "/b/photos/o/2026%2Fone.jpg")
+
+
+def test_git_beside_an_api_stays_git(read) -> None:
+    listed = read("gitlab.com", "/acme/app.git/info/refs", "service=git-receive-pack")
+    assert (listed.tool, listed.operation) == ("git", "list_refs")
+    page = read("gitlab.com", "/acme/app")
+    assert (page.tool, page.operation, page.effect) == ("gitlab", "unlisted_get", Effect.READ)
