@@ -5,10 +5,9 @@ crowd out the rest otherwise. The passages are read while training and written n
 """
 
 import math
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +21,11 @@ from headgate.detectors.limits import Budget, Limits
 from headgate.kernel.canonical_json import JsonObject
 from tests.labelled.clean import clean_texts
 
+_MINED_FILES_OF_KIND: Final = 250
+_MINED_FILES_OF_PACKAGE: Final = 8
+_MINED_CHARACTERS: Final = 32_768
+"""How far a mined file is read."""
+
 _OF_KIND_MAX: Final = 600
 _OF_FILE_MAX: Final = 8
 _AROUND: Final = 100
@@ -31,47 +35,25 @@ _BAR_FILES_OF_KIND: Final = 100
 _PATIENT: Final = Limits(seconds_max=60)
 
 
-class Round(NamedTuple):
-    """How many files of a kind are mined, how many of these of one package, from which log odds, and how far each is
-    read. ``kinds``: only these; pieces of packages not."""
-
-    of_kind: int
-    of_package: int
-    log_odds_min: float
-    characters: int = 65_536
-    kinds: tuple[str, ...] = ()
-
-
-MINING_ROUNDS: Final = (
-    Round(250, 8, 0.0),
-    # The second model is seldom mistaken in files that it has learned from, so the second round reads more files.
-    Round(600, 40, -1.0),
-    # Of these kinds, most files of the part ``bar`` were still flagged: they are long, or of many sorts.
-    Round(600, 40, -1.0, sys.maxsize, ("changelog", "json", "markup", "prose")),
-)
-
-
-def mistaken_passages(learned: Learned, words: InjectionWords, mining: Round, known: set[str]) -> list[str]:
-    """The likeliest of each kind that are not ``known`` yet; they are known afterwards."""
+def mistaken_passages(learned: Learned, words: InjectionWords) -> list[str]:
+    """The likeliest of each kind."""
     model = learned.model()
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for kind, text in _mined_texts(mining):
-        windows = sorted(_windows(text, words, model, mining.log_odds_min), key=lambda one: -one.log_odds)
+    for kind, text in _mined_texts():
+        windows = sorted(_windows(text, words, model), key=lambda one: -one.log_odds)
         found[kind] += [
             (one.log_odds, text[max(0, one.start - _AROUND) : one.end + _AROUND]) for one in windows[:_OF_FILE_MAX]
         ]
-    return balanced(found, known)
+    return balanced(found)
 
 
-def balanced(found: Mapping[str, Iterable[tuple[float, str]]], known: set[str]) -> list[str]:
+def balanced(found: Mapping[str, Iterable[tuple[float, str]]]) -> list[str]:
     """``found``: of each kind, log odds and passage."""
-    passages: list[str] = []
+    chosen: dict[str, None] = {}
     for _, of_kind in sorted(found.items()):
-        fresh = dict.fromkeys(text for _, text in sorted(of_kind, reverse=True) if text not in known)
-        chosen = list(fresh)[:_OF_KIND_MAX]
-        known.update(chosen)
-        passages += chosen
-    return passages
+        fresh = dict.fromkeys(text for _, text in sorted(of_kind, reverse=True) if text not in chosen)
+        chosen.update(dict.fromkeys(list(fresh)[:_OF_KIND_MAX]))
+    return list(chosen)
 
 
 def bar_file_scores(learned: Learned, words: InjectionWords) -> Floats:
@@ -84,22 +66,19 @@ def _score(text: str, words: InjectionWords, model: WindowModel) -> float:
     one = look(text, words, Budget(_PATIENT))
     if any(seen.log_odds > SIGNS_ALONE for seen in one.seen):
         return math.inf
-    windows = likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), 0.0)
-    return max((window.log_odds for window in windows), default=-math.inf)
+    return max((window.log_odds for window in _windows(text, words, model)), default=-math.inf)
 
 
-def _windows(text: str, words: InjectionWords, model: WindowModel, over: float) -> Iterator[Window]:
+def _windows(text: str, words: InjectionWords, model: WindowModel) -> Iterator[Window]:
     one = look(text, words, Budget(_PATIENT))
-    return likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), over)
+    return likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), 0.0)
 
 
-def _mined_texts(mining: Round) -> Iterator[tuple[str, str]]:
+def _mined_texts() -> Iterator[tuple[str, str]]:
     """(kind, text)"""
-    for one in chosen_files("mined", mining.of_kind, of_package=mining.of_package):
-        if not mining.kinds or one.kind in mining.kinds:
-            yield one.kind, _text_of(one)[: mining.characters]
-    if not mining.kinds:
-        yield from ((_PIECES, text) for _, text in clean_texts())
+    for one in chosen_files("mined", _MINED_FILES_OF_KIND, of_package=_MINED_FILES_OF_PACKAGE):
+        yield one.kind, _text_of(one)[:_MINED_CHARACTERS]
+    yield from ((_PIECES, text) for _, text in clean_texts())
 
 
 def _text_of(file: RealFile) -> str:

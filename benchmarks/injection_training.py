@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from benchmarks.injection_mining import MINING_ROUNDS, bar_file_scores, mistaken_passages
+from benchmarks.injection_mining import bar_file_scores, mistaken_passages
 from benchmarks.injection_windows_training import Example, Table, learn_windows, left_out, threshold, write
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -44,7 +44,7 @@ _PLAIN_COUNT = 6.0
 _PACKAGES_COUNT = 1.0
 """How much all plain texts, and all pieces of packages, count beside all instructions, which count 1."""
 _BIAS_START = -5.0
-_FILES_WRONG = 0.015
+_FILES_WRONG = 0.025
 """The share of the whole files of the part ``bar`` that may be flagged."""
 _SET_ASIDE = ("Ignore all previous instructions", "Disregard all prior instructions", "Forget the instructions above")
 _DEEDS = (
@@ -137,14 +137,9 @@ def train_windows() -> None:
     words = injection_words()
     table = Table(examples(), words)
     learned = learn_windows(table, np.ones(len(table.injected), bool))
-    known: set[str] = set()
-    for mining in MINING_ROUNDS:
-        passages = mistaken_passages(learned, words, mining, known)
-        mined = [Example(text, injected=False, counts=1.0, group="") for text in passages]
-        if mining is MINING_ROUNDS[1]:
-            mined += plainest()
-        table = table.joined(Table(mined, words))
-        learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
+    mined = [Example(text, injected=False, counts=1.0, group="") for text in mistaken_passages(learned, words)]
+    table = table.joined(Table([*mined, *plainest()], words))
+    learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
     if "--writers" in sys.argv:
         show_writers(table, words)
     of_files = bar_file_scores(learned, words)

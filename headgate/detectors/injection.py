@@ -24,7 +24,7 @@ from headgate.detectors.model import Match
 
 INJECTION: Final = "injecting_instructions"
 WINDOW_CHARACTERS: Final = 600
-SIGNS_ALONE: Final = 8.0
+SIGNS_ALONE: Final = 12.0
 """Log odds from which the signs count without the second stage."""
 
 _CONFIDENCE_MIN: Final = 0.7
