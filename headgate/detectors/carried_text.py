@@ -14,14 +14,16 @@ from itertools import groupby
 from typing import Final
 from urllib.parse import unquote
 
+from headgate.detectors.carried_persons import names_persons
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
 from headgate.detectors.encodings import from_base64, from_hexadecimal
 from headgate.detectors.host_names import carries_data
 from headgate.detectors.key_bytes import KEY_BYTES, names_of_keys
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.detectors.prose import is_disguised, is_environment, is_out_of_place
-from headgate.detectors.records import is_identity_of_machine, is_table
+from headgate.detectors.prose import is_disguised, is_drawn, is_environment, is_out_of_place, is_sentence
+from headgate.detectors.records import is_identity_of_machine, is_source, is_table
+from headgate.detectors.spread_text import joined_pieces, joined_uuids, words_in_pieces
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 ENCODED_IN_ADDRESS: Final = "encoded_in_address"
@@ -29,27 +31,32 @@ TABLE_IN_ADDRESS: Final = "table_in_address"
 DISGUISED_IN_ADDRESS: Final = "disguised_in_address"
 PROSE_IN_ADDRESS: Final = "prose_in_address"
 ENVIRONMENT_IN_ADDRESS: Final = "environment_in_address"
+PERSON_IN_ADDRESS: Final = "person_in_address"
+SOURCE_IN_ADDRESS: Final = "source_in_address"
 CARRIED_TEXT_KINDS: Final = frozenset(
     {ENCODED_IN_ADDRESS, TABLE_IN_ADDRESS, DISGUISED_IN_ADDRESS, PROSE_IN_ADDRESS, ENVIRONMENT_IN_ADDRESS}
-    | {CREDENTIAL_IN_COOKIE, KEY_BYTES}
+    | {PERSON_IN_ADDRESS, SOURCE_IN_ADDRESS, CREDENTIAL_IN_COOKIE, KEY_BYTES}
 )
 _ENCODED: Final = 0.8
 _TABLE: Final = 0.75
 _DISGUISED: Final = 0.8
 _PROSE: Final = 0.65
 _ENVIRONMENT: Final = 0.75
+_PERSON: Final = 0.75
+_SOURCE: Final = 0.7
 _CREDENTIAL: Final = 0.85
 _KEY: Final = 0.8
 _CARRIED_MIN: Final = 10
 """What is shorter carries nothing that is looked for."""
 _SENTENCES_MIN: Final = 40
+_TOKEN_MIN: Final = 32
 _PICTURE: Final = re.compile(
     r"(?i)\.(?:png|gif|jpe?g|svg|webp|avif|bmp|ico)$|/(?:pixel|px|beacon|hit|track|badge|collect)(?:[/.]|$)"
 )
 _VARIABLE: Final = re.compile(r"(?:^|[\n;&,]) ?([A-Z][A-Z0-9_]{2,40})=")
 _DNS_HEADER_BYTES: Final = 12
 _DNS_NOT_A_QUERY: Final = 0xF8
-_TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{40,}={0,2}")
+_TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){2,}[A-Za-z]{2,24}\.?")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
@@ -60,6 +67,7 @@ _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
 _LINES_MIN: Final = 3
+_TEXT_IN_JSON: Final = re.compile(r'"((?:[^"\\]|\\.){24,})"')
 _PRINTABLE_SHARE: Final = 0.97
 _GZIP: Final = b"\x1f\x8b"
 
@@ -70,7 +78,11 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     known: JsonObject = http if isinstance(http, dict) else {}
     path = str(known.get("path", ""))
     query = known.get("query")
-    texts = [*((None, one) for one in (*path.split("/"), *_joined_segments(path))), *_parameters(query)]
+    segments, parameters = path.split("/"), [*_parameters(query)]
+    texts = [*((None, one) for one in (*segments, *_joined_segments(path), *joined_uuids(segments))), *parameters]
+    texts += [(None, one) for one in joined_pieces(parameters)]
+    plain = [*((None, unquote(one)) for one in segments), *parameters]
+    spread = [words_in_pieces(segments), words_in_pieces([one for _, one in parameters])]
     body = value.get("body") if isinstance(value, dict) else None
 
     def found(buffer: bytes, budget: Budget) -> Iterator[Match]:
@@ -82,6 +94,11 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
                 return
             for kind, where, confidence in _judged(parameter, text, budget, known):
                 yield from _places(buffer, where, kind, confidence)
+        for words in spread:
+            if words is not None:
+                yield from _places(buffer, words, PROSE_IN_ADDRESS, _PROSE)
+        if names_persons(plain, budget):
+            yield from _places(buffer, "query:" if parameters else "path:", PERSON_IN_ADDRESS, _PERSON)
         if isinstance(query, dict) and is_environment(query):
             yield from _places(buffer, "query", ENVIRONMENT_IN_ADDRESS, _ENVIRONMENT)
         for text in cookies_with_credentials(known, budget):
@@ -94,15 +111,17 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
 
 def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) -> Iterator[tuple[str, str, float]]:
     """The kind, what stands for it, and how sure."""
-    if len(text) >= _SENTENCES_MIN and not text.startswith("data:"):
+    if len(text) >= _TOKEN_MIN and not text.startswith("data:"):
         for token in (*_TOKEN.findall(text), *_CODES.findall(text)):
             if _carries(token, budget):
                 yield ENCODED_IN_ADDRESS, token, _ENCODED
     if _HOST.fullmatch(text) and carries_data(text):  # as DNS over HTTPS asks for it
         yield ENCODED_IN_ADDRESS, text, _ENCODED
-    plain = unquote(text) if parameter is None and "%" in text else text
+    plain = _unquoted(text) if "%" in text else text
     if is_table(plain):
         yield TABLE_IN_ADDRESS, text, _TABLE
+    elif "\n" in plain and is_source(plain) and not is_drawn(parameter):
+        yield SOURCE_IN_ADDRESS, text, _SOURCE
     if len(plain) < _SENTENCES_MIN:
         return
     if "=" in plain and is_environment(_VARIABLE.findall(plain)):
@@ -114,7 +133,17 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
             yield PROSE_IN_ADDRESS, text, _PROSE
 
 
-def _parameters(query: JsonValue) -> Iterator[tuple[str | None, str]]:
+def _unquoted(text: str) -> str:
+    """Encoded up to three times: what decodes once, hides by a second encoding."""
+    for _ in range(3):
+        plain = unquote(text)
+        if plain == text:
+            break
+        text = plain
+    return text
+
+
+def _parameters(query: JsonValue) -> Iterator[tuple[str, str]]:
     """Each value with its name in lower case; several values of one name also as one text."""
     if not isinstance(query, dict):
         return
@@ -221,9 +250,9 @@ def _readable(data: bytes) -> str | None:
 
 
 def _reads_as_text(text: str) -> bool:
-    """Words or lines; not JSON, as cursors and tokens are."""
+    """Words or lines; of JSON, as cursors and tokens are, only sentences."""
     if text[:1] in ("{", "["):
-        return False
+        return any(map(is_sentence, _TEXT_IN_JSON.findall(text)))
     return text.count(" ") >= _SPACES_MIN or text.count("\n") >= _LINES_MIN - 1 or text.count(",") > 2 * _SPACES_MIN
 
 

@@ -1,5 +1,5 @@
-"""Personal data in a buffer: numbers, accounts, addresses, health data. Names and postal addresses are not looked for:
-they need a language model, or lists that find every second noun.
+"""Personal data in a buffer: numbers, accounts, addresses, health data, records of persons. A name or a postal address
+alone is not looked for: that needs a language model, or lists that find every second noun.
 """
 
 from collections.abc import Iterator
@@ -15,6 +15,7 @@ from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.national_numbers import find_national_numbers, kinds_of_numbers
 from headgate.detectors.payments import find_payments
+from headgate.detectors.person_records import PERSON_RECORDS, find_person_records
 from headgate.detectors.phones import find_phones
 from headgate.detectors.wallets import WALLET_ADDRESS, find_wallets
 
@@ -29,6 +30,7 @@ _KINDS: Final = frozenset(
         "phone",
         WALLET_ADDRESS,
         HEALTH_DATA,
+        PERSON_RECORDS,
     }
 )
 _FINDERS: Final = (
@@ -51,7 +53,11 @@ def personal_data_kinds() -> frozenset[str]:
 
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; one place may be found as two kinds, of which the surer one counts."""
-    words = context_words(buffer)
+    words, found = context_words(buffer), list[Match]()
     for find in _FINDERS:
         budget.new_pass(len(buffer))
-        yield from find(buffer, words, budget)
+        for match in find(buffer, words, budget):
+            found.append(match)
+            yield match
+    budget.new_pass(len(buffer))
+    yield from find_person_records(buffer, found, budget)

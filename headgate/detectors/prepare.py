@@ -11,8 +11,10 @@ from headgate.detectors.host_names import digest_suffixes, private_suffixes
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.national_numbers import national_numbers
+from headgate.detectors.person_records import person_words
 from headgate.detectors.phrases import phrases
 from headgate.detectors.prose import prose
+from headgate.detectors.published_pages import published_pages
 from headgate.detectors.recovery_phrases import recovery_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
@@ -41,10 +43,12 @@ def _prepare() -> None:
     phrases("tool_definitions")
     commands()
     health_words()
+    person_words()
     transfers()
     digest_suffixes()
     private_suffixes()
     prose()
+    published_pages()
     credential_destinations()
     recovery_words()
     visible("\u00e9")

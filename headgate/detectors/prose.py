@@ -36,6 +36,7 @@ _REVERSED_MIN: Final = 3
 _REVERSED_LETTERS_MIN: Final = 3
 _SENTENCE_WORDS: Final = 16
 _MARKED_WORDS: Final = 12
+_QUOTED_WORDS: Final = 7
 _SENTENCE_FUNCTION_WORDS: Final = 3
 _ENVIRONMENT_MIN: Final = 3
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
@@ -51,6 +52,7 @@ class Prose:
     markings: re2._Regexp
     speakers: re2._Regexp
     identifiers: frozenset[str]
+    payloads: frozenset[str]
     drawn: frozenset[str]
     environment: re.Pattern[str]
 
@@ -59,7 +61,7 @@ class Prose:
 def prose() -> Prose:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "prose.yaml"))
-    document.only("function_words", "markings", "speakers", "identifiers", "drawn", "environment")
+    document.only("function_words", "markings", "speakers", "identifiers", "payloads", "drawn", "environment")
     words = frozenset(document.strings("function_words"))
     backwards = {one[::-1] for one in words if len(one) >= _REVERSED_LETTERS_MIN}
     try:
@@ -69,6 +71,7 @@ def prose() -> Prose:
             re2.compile(f"(?i){'|'.join(f'(?:{one})' for one in document.strings('markings'))}"),
             re2.compile(f"(?is){document.text('speakers')}"),
             frozenset(document.strings("identifiers")),
+            frozenset(document.strings("payloads")),
             frozenset(document.strings("drawn")),
             re.compile("|".join(f"(?:{one})" for one in document.strings("environment"))),
         )
@@ -105,8 +108,21 @@ def is_out_of_place(text: str, parameter: str | None, *, is_picture: bool) -> bo
     if len(words) < _SENTENCE_WORDS:
         return False
     return is_picture or (
-        parameter is not None and (parameter in known.identifiers or _IDENTIFIER.fullmatch(parameter) is not None)
+        parameter is not None
+        and (parameter in known.identifiers | known.payloads or _IDENTIFIER.fullmatch(parameter) is not None)
     )
+
+
+def is_sentence(text: str) -> bool:
+    words = _words(text)
+    return (
+        len(words) >= _QUOTED_WORDS and len(prose().function_words.intersection(words)) >= _SENTENCE_FUNCTION_WORDS - 1
+    )
+
+
+def is_drawn(parameter: str | None) -> bool:
+    """Whether a picture shows the text of this parameter, or is made from it."""
+    return parameter in prose().drawn
 
 
 def is_environment(names: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Rows and documents of a machine in a text: tables, listings of files, and what a cloud says about an instance."""
+"""Rows, source code and documents of a machine in a text: tables, listings of files, what a cloud says of itself."""
 
 import json
 import re
@@ -20,9 +20,26 @@ _MEMBERS_OF_A_MACHINE: Final = frozenset(
 _MEMBERS_MIN: Final = 4
 
 
+_SOURCE_LINE: Final = re.compile(
+    r"(?m)^\s*(?:(?:async )?def \w+\(.*\).*:$|class \w+.*[:{]$|import [\w.]+;?$|from [\w.]+ import |#include "
+    r"|(?:export )?(?:async )?function \w*\(|(?:const|let|var) \w+ = |return [^.]{1,80};?$|(?:if|for) .{1,80}[:{]$"
+    r"|\w+(?:\.\w+)* [-+]?= .{1,120};?$|\}|package \w+;?$|(?:public|private|protected|static|func|fn) .{1,120}\{$)"
+)
+_DIFF: Final = re.compile(
+    r"(?m)^(?:diff --git a/|@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+|INSERT INTO \S+.{0,400}\bVALUES\b|export [A-Z_]{2,40}=)"
+)
+_SOURCE_LINES_MIN: Final = 3
+
+
+def is_source(text: str) -> bool:
+    """Source code, a diff of it, or a dump of a database."""
+    return _DIFF.search(text) is not None or len(_SOURCE_LINE.findall(text)) >= _SOURCE_LINES_MIN
+
+
 def is_table(text: str) -> bool:
     """Several lines with the same columns, rows of a database, or files with their modes; and no query in lines."""
-    lines = [line for line in text.splitlines() if line.strip()] if "\n" in text else []
+    # A query or a program ends its lines so.
+    lines = [line.rstrip("; ") for line in text.splitlines() if line.strip()] if "\n" in text else []
     if len(lines) >= _ROWS_MIN:
         return len(_LISTED_FILE.findall(text)) >= _ROWS_MIN - 1 or any(
             lines[0].count(sign) > 0 and all(line.count(sign) == lines[0].count(sign) for line in lines)

@@ -11,6 +11,7 @@ from headgate.agents.model import KeyIdentity
 from headgate.connections.choose import ConnectionBook, choose
 from headgate.connections.model import Connection
 from headgate.connections.placeholders import mentions_placeholder
+from headgate.detectors.published_pages import is_published_page
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.draft import ActionDraft, ReadCall
 from headgate.protocols.llm import ModelCall
@@ -68,6 +69,8 @@ class ReadAction:
     """Of a WebSocket: its messages are decided with its address."""
     model: ModelCall | None = None
     """The language model that is asked."""
+    is_published_page: bool = False
+    """Whether only its publisher writes what answers (``detectors.published_pages``)."""
 
     @property
     def mcp_id(self) -> McpId | None:
@@ -77,10 +80,20 @@ class ReadAction:
 
 def read_action(candidate: Candidate) -> ReadAction:
     draft = candidate.draft
-    host = "" if draft.call is None else draft.call.host
+    call = draft.call
+    host = "" if call is None else call.host
+    published = call is not None and is_published_page(call.method, call.scheme, call.host, call.path, call.query)
     handshake = draft.read_call if draft.tool == WEBSOCKET_TOOL else None
     return ReadAction(
-        candidate.agent_id, draft.tool, draft.operation, host, draft.mcp, draft.expected_status, handshake, draft.model
+        candidate.agent_id,
+        draft.tool,
+        draft.operation,
+        host,
+        draft.mcp,
+        draft.expected_status,
+        handshake,
+        draft.model,
+        published,
     )
 
 

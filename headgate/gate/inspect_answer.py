@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from headgate.detectors.assess import EmbeddedModel
 from headgate.gate.candidate import ReadAction
 from headgate.gate.judged_answer import (
     Answer,
@@ -205,11 +206,16 @@ def answer_judge(evaluator: Evaluator, state: OrganizationState, action: ReadAct
             agent_id=action.agent_id,
             direction=Direction.RESPONSE,
         )
+        and not (action.is_published_page and _looks_for_instructions(policy))
     ]
     if not policies:
         return None
     call = AnsweredCall(action.tool, action.operation)
     return AnswerJudge(evaluator, policies, state.nlp_providers, call, action.agent_id)
+
+
+def _looks_for_instructions(policy: NlpPolicy) -> bool:
+    return policy.draft.provider == EMBEDDED and policy.draft.model == EmbeddedModel.INJECTION.value
 
 
 def _shown(entry: JsonObject) -> JsonObject:

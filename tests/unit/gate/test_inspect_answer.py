@@ -58,7 +58,7 @@ def _judge(*results: NlpResult, policies: tuple[str, ...] = ("a", "b")) -> Answe
 )
 def test_who_looks(scope: Scope, looks: bool) -> None:
     state = SimpleNamespace(nlp_policies=(_policy("a", scope),), nlp_providers={})
-    action = SimpleNamespace(agent_id="agt_1", tool="http", operation="get")
+    action = SimpleNamespace(agent_id="agt_1", tool="http", operation="get", is_published_page=False)
     judge = answer_judge(_Says(), state, action)
     assert (judge is not None) == looks
 
@@ -128,3 +128,13 @@ def test_who_may_not_see_an_answer_does_not_read_what_a_model_wrote_about_it(wit
     assert ("hunter2" in json.dumps(shown)) is not withheld
     assert [one["policy_id"] for one in shown["nlp"]] == ["nlp_a", "nlp_b"]
     assert shown["nlp"][1]["issues"] == ["email"]
+
+
+@pytest.mark.parametrize(("model", "looks"), [("injection", False), ("pii", True), ("secrets", True)])
+def test_nobody_looks_for_instructions_in_a_page_that_only_its_publisher_writes(model: str, looks: bool) -> None:
+    policy = _policy("a")
+    policy = replace(policy, draft=replace(policy.draft, model=model))
+    state = SimpleNamespace(nlp_policies=(policy,), nlp_providers={})
+    for published, expected in ((True, looks), (False, True)):
+        action = SimpleNamespace(tool="http", operation="get", agent_id="agt_1", is_published_page=published)
+        assert (answer_judge(_Says(), state, action) is not None) is expected

@@ -1,0 +1,45 @@
+"""Data of a person in the address of a call: logs, proxies and histories keep addresses, so few services ask for more
+there than one mail address, number or name.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from headgate.detectors.document import SEPARATOR
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.detectors.person_records import Fact, facts_of, is_unlabelled_birth
+from headgate.detectors.personal_data import find_personal_data
+
+_TELLING: Final = re.compile(
+    r"@|[0-9]{4}[-/.][0-9]{1,2}[-/.]|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{7}|[0-9]{3}[ .-][0-9]{4}"
+)
+_NAME: Final = re.compile(r"[A-ZÀ-Þ][\w'-]{1,24}[ +_.](?:[A-ZÀ-Þ][.]? )?[A-ZÀ-Þ][\w'-]{1,24}")
+_NOTHING_SAID: Final = 1
+"""A name of one letter does not say which date it is."""
+_MAILS_MIN: Final = 5
+_NUMBERS_MIN: Final = 3
+
+
+def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bool:
+    """Whether there is a date of birth beside a name, a mail address, a number or a street; a mail address beside a
+    number; several of either. ``texts``: each parameter with its name, each segment with None."""
+    pieces = [(name, text) for name, text in texts if text]
+    if not any(_TELLING.search(text) for _, text in pieces):
+        return False
+    named = [text if name is None else f"{_words(name)}: {text}" for name, text in pieces]
+    buffer = SEPARATOR.join(one.encode("utf-8", "replace") for one in named)
+    found: list[Match] = [*find_personal_data(buffer, budget)]
+    facts = facts_of(buffer, found, budget)
+    births, mails, numbers = map(facts.count, (Fact.BIRTH, Fact.MAIL, Fact.NUMBER))
+    is_named = facts.count(Fact.NAME) > 0 or any(_NAME.fullmatch(text) is not None for _, text in pieces)
+    births += is_named and any(
+        is_unlabelled_birth(text) for name, text in pieces if name is None or len(name) <= _NOTHING_SAID
+    )
+    beside = mails or numbers or is_named or facts.count(Fact.STREET)
+    return bool((births and beside) or (mails and numbers)) or mails >= _MAILS_MIN or numbers >= _NUMBERS_MIN
+
+
+def _words(name: str) -> str:
+    return re.sub(r"[_.-]+", " ", name)

@@ -1,0 +1,249 @@
+"""Records of several persons in a call, and all about one: a heuristic that counts what other finders found.
+
+A mail address or a telephone number is ordinary in a call; ten customers with both are an export. Counted are the
+different values of a kind (addresses, numbers, dates of birth, streets), and the members and columns that are named for
+what they tell about a person (``config/detectors/person_records.yaml``). What an organization sends to its own system
+for customers looks the same, so that a person decides.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cache
+from typing import Final
+
+import re2
+from regorus import BytePattern, PatternError
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
+from headgate.detectors.document import SEPARATOR
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.kernel.errors import ValidationError
+
+PERSON_RECORDS: Final = "person_records"
+_SEVERAL: Final = 0.8
+_ONE: Final = 0.75
+_CONTACTS_MIN: Final = 4
+"""Persons with a mail address and a telephone number. A thread of mails has two or three signatures."""
+_PRIVATE_MIN: Final = 3
+"""Persons with a date of birth, a street or a private column beside another kind."""
+_NUMBERS_MIN: Final = 10
+_STREETS_MIN: Final = 8
+_MAILS_MIN: Final = 50
+_BIRTHS_MIN: Final = 4
+_NAME_BYTES: Final = 64
+_NAME_BEFORE: Final = BytePattern(rb"\b[A-Z][a-z]{1,24} [A-Z][a-z]{1,24}[ ,;|\t:]{1,4}$")
+_ROWS_MAX: Final = 2000
+_COLUMN_SIGNS: Final = ("\t", ";", "|", ",")
+_LABEL_MAX: Final = 130
+_BIRTH_YEARS: Final = range(1920, 2021)
+_UNLABELLED_YEARS: Final = range(1925, 2011)
+_DATE: Final = re.compile(
+    r"\b(?:((?:19|20)[0-9]{2})[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12][0-9]|3[01])"
+    r"|(?:0?[1-9]|[12][0-9]|3[01])[-/.](?:0?[1-9]|[12][0-9]|3[01])[-/.]((?:19|20)[0-9]{2}))\b"
+)
+_PERSONS_NAME: Final = re.compile(r"[A-ZÀ-Þ][\w'-]{1,24}(?: [A-ZÀ-Þ][\w'.-]{0,24}| (?:de|da|del|van|von|der|la)){1,3}")
+_NAMED_DATE: Final = BytePattern(
+    rb"\b[A-Z][a-z]{1,24} [A-Z][a-z]{1,24}[ ,;|\t(*]{1,4}(?:(?:b|born|geb|DOB|dob)[.:]? )?"
+    rb"(?:((?:19|20)[0-9]{2})-[01][0-9]-[0-3][0-9]|[0-3]?[0-9][./][0-3]?[0-9][./]((?:19|20)[0-9]{2}))\b"
+)
+
+
+class Fact(StrEnum):
+    """What a value tells about a person."""
+
+    MAIL = "email"
+    NUMBER = "phone"
+    BIRTH = "date_of_birth"
+    STREET = "street"
+    NAME = "name"
+    NAMED = "named"
+    PRIVATE = "private"
+
+
+_OF_KIND: Final = {"email": Fact.MAIL, "phone": Fact.NUMBER, "date_of_birth": Fact.BIRTH}
+_OF_LABEL: Final = {
+    "name": Fact.NAME,
+    "named": Fact.NAMED,
+    "birth": Fact.BIRTH,
+    "place": Fact.STREET,
+    "private": Fact.PRIVATE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PersonWords:
+    """``labels``: whole names of members and columns."""
+
+    labels: tuple[tuple[Fact, re2._Regexp], ...]
+    streets: BytePattern
+
+
+@cache
+def person_words() -> PersonWords:
+    """Raises ValidationError for a table that cannot be used."""
+    document = read_document(resource_path("detectors", "person_records.yaml"))
+    document.only("labels", "streets")
+    section = document.section("labels")
+    try:
+        return PersonWords(
+            tuple(
+                (fact, re2.compile(f"(?i)(?:{'|'.join(f'(?:{one})' for one in section.strings(name))})"))
+                for name, fact in _OF_LABEL.items()
+            ),
+            BytePattern("|".join(f"(?:{one})" for one in document.strings("streets")).encode()),
+        )
+    except (re2.error, PatternError) as error:
+        raise ValidationError(f"person_records.yaml: a pattern cannot be used: {error}") from error
+
+
+@dataclass(slots=True)
+class Facts:
+    """The different values of each kind, and where the first of any stands."""
+
+    values: dict[Fact, set[bytes]] = field(default_factory=lambda: {one: set() for one in Fact})
+    start: int | None = None
+    end: int = 0
+
+    def add(self, fact: Fact, written: bytes, start: int) -> None:
+        """Of names that things have as well, only what is two words with capital letters."""
+        value = written.strip()
+        if not value or (fact is Fact.NAMED and _PERSONS_NAME.fullmatch(value.decode("utf-8", "replace")) is None):
+            return
+        self.values[Fact.NAME if fact is Fact.NAMED else fact].add(value.lower())
+        if self.start is None or start < self.start:
+            self.start, self.end = start, start + len(value)
+
+    def count(self, fact: Fact) -> int:
+        return len(self.values[fact])
+
+    def confidence(self) -> float | None:
+        """None: they are no records of persons."""
+        mails, numbers, births, streets = map(self.count, (Fact.MAIL, Fact.NUMBER, Fact.BIRTH, Fact.STREET))
+        reached = sorted((mails, numbers, streets), reverse=True)
+        several = (
+            reached[1] >= _CONTACTS_MIN
+            or births >= _BIRTHS_MIN
+            or min(births, max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
+            or min(self.count(Fact.PRIVATE), max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
+            or min(streets, self.count(Fact.NAME)) >= _CONTACTS_MIN
+            or numbers >= _NUMBERS_MIN
+            or streets >= _STREETS_MIN
+            or mails >= _MAILS_MIN
+        )
+        if several:
+            return _SEVERAL
+        return _ONE if births and streets and (mails or numbers) else None
+
+
+def find_person_records(buffer: bytes, found: Sequence[Match], budget: Budget) -> Iterator[Match]:
+    """``found``: by the other finders of personal data. One match at the first value."""
+    facts = facts_of(buffer, found, budget)
+    confidence = facts.confidence()
+    if confidence is not None and facts.start is not None:
+        yield Match(PERSON_RECORDS, facts.start, facts.end, confidence)
+
+
+def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
+    facts = Facts()
+    for match in found:
+        fact = _OF_KIND.get(match.kind)
+        if fact is not None:
+            facts.add(fact, buffer[match.start : match.end], match.start)
+    for pattern_match in person_words().streets.finditer(buffer):
+        if not budget.allows_candidate():
+            return facts
+        start, end = pattern_match.span()
+        facts.add(Fact.STREET, buffer[start:end], start)
+        before = _NAME_BEFORE.search(buffer[max(0, start - _NAME_BYTES) : start])
+        if before is not None:
+            facts.add(Fact.NAME, before[0].rstrip(b" ,;|\t:"), start)
+    for pattern_match in _NAMED_DATE.finditer(buffer):
+        if not budget.allows_candidate():
+            return facts
+        start, end = pattern_match.span()
+        if int(pattern_match[1] or pattern_match[2] or b"0") in _UNLABELLED_YEARS:
+            facts.add(Fact.BIRTH, buffer[start:end], start)
+    _read_pieces(buffer, facts, budget)
+    return facts
+
+
+def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
+    start = 0
+    for piece in buffer.split(SEPARATOR):
+        label, sign, value = piece.partition(b": ")
+        if sign and len(label) <= _LABEL_MAX and value and b"\n" not in label:
+            _add_labelled(label, value, start + len(label) + 2, facts)
+        if b"\n" in piece:
+            if not budget.has_time():
+                return
+            _read_table(value if sign and b"\n" not in label else piece, start, facts)
+        start += len(piece) + len(SEPARATOR)
+
+
+def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:
+    fact = _fact_of(label.decode("utf-8", "replace"))
+    if fact is not None and len(value) <= _LABEL_MAX and (fact is not Fact.BIRTH or _is_birth(value)):
+        facts.add(fact, value if fact is not Fact.STREET else b"@" + value, start)
+
+
+@cache
+def _labels() -> tuple[tuple[Fact, re2._Regexp], ...]:
+    return person_words().labels
+
+
+def _fact_of(label: str) -> Fact | None:
+    """A label is the words of a name, and the name again: ``first Name firstName``."""
+    wanted = label.strip().strip("\"'*").strip()
+    words = wanted.rpartition(" ")[0] if "_" in wanted or _repeats(wanted) else wanted
+    return next((fact for fact, pattern in _labels() if pattern.fullmatch(words.strip())), None)
+
+
+def _repeats(label: str) -> bool:
+    words, space, name = label.rpartition(" ")
+    return bool(space) and words.replace(" ", "") == re.sub(r"[_\-.]", "", name)
+
+
+def _is_birth(value: bytes) -> bool:
+    match = _DATE.search(value.decode("utf-8", "replace"))
+    return match is not None and int(match[1] or match[2]) in _BIRTH_YEARS
+
+
+def is_unlabelled_birth(text: str) -> bool:
+    """Whether it is a date that is rather a birth than an appointment."""
+    match = _DATE.fullmatch(text)
+    return match is not None and int(match[1] or match[2]) in _UNLABELLED_YEARS
+
+
+def _read_table(piece: bytes, start: int, facts: Facts) -> None:
+    """Lines below a line of names with the same sign between them; lines that begin with a name and a colon."""
+    lines = [one for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip()]
+    columns: list[Fact | None] = []
+    between = b""
+    for line in lines:
+        cells = line.split(between) if between else []
+        if columns and len(cells) >= len(columns) - 1 and len(cells) > 1:
+            for fact, written in zip(columns, cells, strict=False):
+                cell = written.strip().strip(b'"')
+                if fact is not None and cell.strip(b"-: ") and (fact is not Fact.BIRTH or _is_birth(cell)):
+                    facts.add(fact, b"@" + cell if fact is Fact.STREET else cell, start)
+            continue
+        columns, between = _heading(line)
+        label, sign, value = line.partition(b":")
+        if not columns and sign and len(label) <= _LABEL_MAX:
+            _add_labelled(label.lstrip(b"-*# "), value.strip(), start, facts)
+
+
+def _heading(line: bytes) -> tuple[list[Fact | None], bytes]:
+    """What its columns tell, if two are of persons."""
+    for sign in map(str.encode, _COLUMN_SIGNS):
+        if sign in line and len(line) <= 1000:
+            facts = [_fact_of(one.decode("utf-8", "replace").replace("_", " ")) for one in line.split(sign)]
+            if sum(one is not None for one in facts) >= 2 or (
+                (Fact.NAME in facts or Fact.NAMED in facts) and len(facts) >= 2 and not set(line) & set(b"(){}=")
+            ):
+                return facts, sign
+    return [], b""
