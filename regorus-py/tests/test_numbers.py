@@ -1,6 +1,7 @@
 """Integers are exact, whatever their size, on every way into a policy and out of it."""
 
 import json
+import time
 
 import pytest
 from regorus import Data, EvaluationError, Policy, RegoError
@@ -90,6 +91,11 @@ def test_numbers_are_written_as_canonical_json(expression: str, text: bytes) -> 
         ("123456789012345678901 * 7", b"864197523086419752307"),
         ("18446744073709551616 / -0.5", b"-36893488147419103230"),
         ("0 * 0.1", b"0"),
+        ("set() - {1}", b"[]"),
+        ("{1} - (set( )) - set()", b"[1]"),
+        ("[y | some y in({1, 2})-({2})]", b"[1]"),
+        ("count([1 | not(input.b)-3 > 0])", b"1"),
+        ("[y | y := input.z with input.z as(1)+2]", b"[3]"),
     ],
 )
 def test_operators_give_opas_values(expression: str, text: bytes) -> None:
@@ -116,6 +122,14 @@ def test_what_cannot_be_calculated_is_an_error_where_it_stands(expression: str, 
     assert (
         len("  y := 1 + 2; z := ") < int(str(caught.value).split(":")[2]) <= len(f"  y := 1 + 2; z := {expression}; ")
     )
+
+
+def test_a_number_far_below_every_double_is_refused_at_once() -> None:
+    policy = Policy("package p\nx := " + " * ".join(["1e-308"] * 400))
+    started = time.process_time()
+    with pytest.raises(EvaluationError, match="a result that no double holds"):
+        policy.query("x", b"{}")
+    assert time.process_time() - started < 0.2
 
 
 def test_an_operand_that_is_undefined_leaves_the_expression_undefined() -> None:

@@ -15,6 +15,8 @@ const MANTISSA_BITS: u64 = 64;
 /// `product` in OPA starts with a number that was a double.
 const PRODUCT_BITS: u64 = 53;
 const ZEROS_MAX: usize = 1_000;
+/// Doubles are between `2^-1074` and `2^1024`.
+const DOUBLE_BITS_MAX: i64 = 1_100;
 
 /// `mantissa * 2^exponent`, with at most 64 bits of a mantissa.
 #[derive(Clone, Debug)]
@@ -134,6 +136,14 @@ impl Float {
 
     /// The double nearest to the shortest decimal text that Go writes for this number (`Text('g', -1)`).
     pub fn to_double(&self) -> Option<f64> {
+        // Without their digits, which may be a hundred thousand: numbers that no double is near to.
+        let bits = self.exponent.saturating_add_unsigned(self.mantissa.bits());
+        if self.is_zero() || bits < -DOUBLE_BITS_MAX {
+            return Some(0.0);
+        }
+        if bits > DOUBLE_BITS_MAX {
+            return None;
+        }
         let Decimal { digits, point } = self.shortest();
         let digits: String = digits.iter().map(|digit| char::from(digit + b'0')).collect();
         let double = format!("0.{digits}e{point}").parse::<f64>().ok().filter(|double| double.is_finite())?;

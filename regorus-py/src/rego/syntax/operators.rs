@@ -16,7 +16,7 @@ use crate::rego::complaint::Complaint;
 use crate::rego::program::Part;
 
 /// The engine counts a tab as so many columns.
-const TAB_COLUMNS: usize = 4;
+const TAB_COLUMNS: u32 = 4;
 
 /// Where columns were added, by the path of the module and the line: the first new column, and how many.
 #[derive(Default)]
@@ -47,27 +47,43 @@ pub fn with_calls(part: &Part<'_>, name: &str, moved: &mut Moved) -> Result<Opti
         return Ok(None);
     }
     edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let (mut written, mut done) = (String::with_capacity(text.len() + edits.len() * 8), 0);
+    let (mut written, mut done) = (Written::new(text.len() + edits.len() * 8), 0);
     let lines = moved.0.entry(part.source.path.to_owned()).or_default();
     for (range, put) in edits {
-        written.push_str(&text[done..range.start]);
+        written.push(&text[done..range.start]);
         if range.is_empty() {
-            let (line, column) = engine_place(&written);
-            lines.entry(line).or_default().push((column, u32::try_from(put.len()).unwrap_or(u32::MAX)));
+            let count = u32::try_from(put.len()).unwrap_or(u32::MAX);
+            lines.entry(written.line).or_default().push((written.column, count));
         }
-        written.push_str(&put);
+        written.push(&put);
         done = range.end;
     }
-    written.push_str(&text[done..]);
-    Ok(Some(written))
+    written.push(&text[done..]);
+    Ok(Some(written.text))
 }
 
-/// The line and the column after a text, as the engine counts.
-fn engine_place(text: &str) -> (u32, u32) {
-    let line = text.rsplit('\n').next().unwrap_or_default();
-    let columns: usize = line.chars().map(|character| if character == '\t' { TAB_COLUMNS } else { 1 }).sum();
-    let small = |number| u32::try_from(number).unwrap_or(u32::MAX);
-    (small(text.matches('\n').count() + 1), small(columns + 1))
+/// A text, and the line and the column after it, as the engine counts.
+struct Written {
+    text: String,
+    line: u32,
+    column: u32,
+}
+
+impl Written {
+    fn new(capacity: usize) -> Self {
+        Self { text: String::with_capacity(capacity), line: 1, column: 1 }
+    }
+
+    fn push(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        for character in piece.chars() {
+            match character {
+                '\n' => (self.line, self.column) = (self.line + 1, 1),
+                '\t' => self.column += TAB_COLUMNS,
+                _ => self.column += 1,
+            }
+        }
+    }
 }
 
 struct Expressions<'p, 'a> {
@@ -141,8 +157,11 @@ impl Expressions<'_, '_> {
             gaps[index].open.truncate(open);
             gaps[index + 1].close.drain(..kept);
         }
+        // not(a)+b
+        let is_after_word = self.text[..whole.start].ends_with(|last: char| last == '_' || last.is_alphanumeric());
+        let space = if is_after_word { " " } else { "" };
         let mut edits = vec![
-            (whole.start..whole.start, format!("{}(\"{steps}\",[", self.name)),
+            (whole.start..whole.start, format!("{space}{}(\"{steps}\",[", self.name)),
             (whole.end..whole.end, String::from("])")),
         ];
         for (index, gap) in gaps.iter().enumerate() {

@@ -55,12 +55,14 @@ fn turned(text: &str, call: &Expr, parameters: &[Ref<Expr>]) -> Option<Edit> {
     Some(Edit { range: whole, text: parts.concat().into_bytes() })
 }
 
-/// Where an expression stands, with its quotes, which the engine leaves out.
+/// Where an expression stands, with its quotes, which the engine leaves out, and without what follows `set()`, which it
+/// includes.
 pub fn place(expression: &Expr) -> Option<Range<usize>> {
     let span = expression.span();
     let range = usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?;
     Some(match expression {
         Expr::String { .. } | Expr::RawString { .. } => range.start.checked_sub(1)?..range.end + 1,
+        Expr::Set { span, items, .. } if items.is_empty() => range.start..range.start + span.text().find(')')? + 1,
         _ => range,
     })
 }
