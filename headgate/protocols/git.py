@@ -26,6 +26,7 @@ _REFS: Final = "/info/refs"
 _LFS: Final = "/info/lfs/objects/batch"
 _SERVICES: Final = frozenset({"git-upload-pack", "git-receive-pack"})
 _FETCH_TYPE: Final = "application/x-git-upload-pack-request"
+_ENCODED_SLASH: Final = "%2F"
 _FLUSH, _DELIMITER, _RESPONSE_END = 0, 1, 2
 _LENGTH_DIGITS: Final = 4
 _SHA1_DIGITS: Final = 40
@@ -109,6 +110,8 @@ def recognise(read_call: ReadCall, headers: Headers, body: Body) -> GitRequest |
     method, path = read_call.call.method, read_call.path
     if method == "POST":
         _require_plain(path)
+    if _ENCODED_SLASH in path:
+        _require_other(method, path.replace(_ENCODED_SLASH, "/"), read_call.query)
     if method == "POST" and path.endswith(_PUSH):
         return _push(read_call, headers)
     if method == "POST" and path.endswith(_FETCH):
@@ -119,6 +122,16 @@ def recognise(read_call: ReadCall, headers: Headers, body: Body) -> GitRequest |
         facts: JsonObject = {"repository": _repository(path, _REFS), "service": service}
         return GitRequest(GitOperation.LIST_REFS, Effect.READ, facts)
     return None
+
+
+def _require_other(method: str, path: str, query: JsonObject) -> None:
+    """GitLab takes ``/group%2Fproject.git`` for ``/group/project.git``; policies would read another repository."""
+    is_post = method == "POST" and path.endswith((_PUSH, _FETCH, _LFS))
+    if is_post or (method == "GET" and path.endswith(_REFS) and _service(query) is not None):
+        raise AmbiguousRequestError(
+            "the path can be read in more than one way: an encoded slash in an address of Git",
+            details={"field": "path"},
+        )
 
 
 def _require_plain(path: str) -> None:

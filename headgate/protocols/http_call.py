@@ -118,6 +118,9 @@ def normalise_path(path: str, *, keeps_slashes: bool = False) -> str:
             unquote_to_bytes(path).decode()
         except UnicodeDecodeError as error:
             raise _ambiguous("path", "percent-encoded bytes that are not UTF-8") from error
+        if any("" in segment.split(_ENCODED_SLASH) for segment in path.split("/") if segment):
+            # GitLab cleans file paths: src%2F%2Fa.py is src/a.py there.
+            raise _ambiguous("path", "nothing before, between or after encoded slashes")
     segments = [segment for segment in path.split("/") if segment]
     for segment in path.replace(_ENCODED_SLASH, "/").split("/"):
         # Some servers cut a segment at ';' before they resolve dots: /public/..;/admin.

@@ -48,3 +48,24 @@ def test_git_beside_an_api_stays_git(read) -> None:
     assert (listed.tool, listed.operation) == ("git", "list_refs")
     page = read("gitlab.com", "/acme/app")
     assert (page.tool, page.operation, page.effect) == ("gitlab", "unlisted_get", Effect.READ)
+
+
+@pytest.mark.parametrize("name", ["2026%2F%2Fone.jpg", "%2Fone.jpg", "2026%2f", "%2F"])
+def test_nothing_beside_an_encoded_slash_is_refused(read, name: str) -> None:
+    with pytest.raises(AmbiguousRequestError, match="encoded slashes"):
+        read("store.example", f"/b/photos/o/{name}")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "query"),
+    [
+        ("POST", "/acme%2Fapp.git/git-receive-pack", ""),
+        ("POST", "/acme/app.git%2fgit-receive-pack", ""),
+        ("POST", "/acme%2Fapp.git/git-upload-pack", ""),
+        ("POST", "/acme%2Fapp.git/info/lfs/objects/batch", ""),
+        ("GET", "/acme/app.git/info%2Frefs", "service=git-receive-pack"),
+    ],
+)
+def test_git_has_no_encoded_slash(read, method: str, path: str, query: str) -> None:
+    with pytest.raises(AmbiguousRequestError, match="an address of Git"):
+        read("gitlab.com", path, query, method)
