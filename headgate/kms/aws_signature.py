@@ -23,8 +23,17 @@ class AwsSigner:
         self._session: Session | None = None
 
     def region(self) -> str | None:
-        """Of the shared configuration file."""
-        found = self._opened().get_config_variable("region")
+        """The region of the shared configuration file. Raises UnavailableError: the file cannot be read, or has no such
+        profile."""
+        with importing("awskms", "keys in AWS KMS"):
+            from botocore.exceptions import BotoCoreError  # noqa: PLC0415 - of an extra
+
+        try:
+            found = self._opened().get_config_variable("region")
+        except BotoCoreError as error:
+            raise UnavailableError(
+                f"the AWS configuration cannot be read ({type(error).__name__}): correct AWS_PROFILE or AWS_CONFIG_FILE"
+            ) from error
         return found if isinstance(found, str) else None
 
     def signed(self, url: str, region: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
@@ -52,9 +61,10 @@ class AwsSigner:
         self._session = None
 
     def _opened(self) -> "Session":
-        if self._session is None:
+        session = self._session  # another thread may forget it meanwhile
+        if session is None:
             with importing("awskms", "keys in AWS KMS"):
                 from botocore.session import Session  # noqa: PLC0415 - of an extra
 
-            self._session = Session()
-        return self._session
+            session = self._session = Session()
+        return session

@@ -37,6 +37,7 @@ async def exchange(
 ) -> Answer:
     """Raises UnavailableError, which names the host."""
     host = _require_private(url)
+    _require_printable(host, headers)
     try:
         roots = _roots(*(_seen(file) for file in (access.upstream_ca_file, ca_file)))
     except (OSError, ValidationError) as error:
@@ -63,6 +64,16 @@ def _require_private(url: str) -> str:
             " VAULT_ADDR or AWS_ENDPOINT_URL_KMS"
         )
     return host
+
+
+def _require_printable(host: str, headers: Mapping[str, str]) -> None:
+    """A header with a line end would be refused by the HTTP client with its value, a token, in the error."""
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable()):
+            raise UnavailableError(
+                f"the header {name} for {host} has a line end or a character other than printable ASCII: correct"
+                " VAULT_TOKEN, VAULT_NAMESPACE or the AWS credentials"
+            )
 
 
 def _is_this_machine(host: str) -> bool:
