@@ -132,6 +132,17 @@ def test_a_number_far_below_every_double_is_refused_at_once() -> None:
     assert time.process_time() - started < 0.2
 
 
+@pytest.mark.parametrize("before", ["é" * 40, r"\"#`" + "é" * 40])
+def test_operators_behind_an_error_do_not_move_it(before: str) -> None:
+    texts = [f'package p\nx := ["{before}", to_number("z"), 1 {rest}]' for rest in ("+ 2", ", 2")]
+    reasons = []
+    for text in texts:
+        with pytest.raises(EvaluationError) as caught:
+            Policy(text).query("x", b"{}")
+        reasons.append(str(caught.value))
+    assert reasons[0] == reasons[1]
+
+
 def test_an_operand_that_is_undefined_leaves_the_expression_undefined() -> None:
     assert Policy("package p\nx := input.absent + 1").query("x", b"{}") == b""
 

@@ -67,11 +67,14 @@ struct Written {
     text: String,
     line: u32,
     column: u32,
+    /// `"` or `` ` `` in a string, `#` in a comment.
+    inside: Option<char>,
+    is_escaped: bool,
 }
 
 impl Written {
     fn new(capacity: usize) -> Self {
-        Self { text: String::with_capacity(capacity), line: 1, column: 1 }
+        Self { text: String::with_capacity(capacity), line: 1, column: 1, inside: None, is_escaped: false }
     }
 
     fn push(&mut self, piece: &str) {
@@ -80,8 +83,21 @@ impl Written {
             match character {
                 '\n' => (self.line, self.column) = (self.line + 1, 1),
                 '\t' => self.column += TAB_COLUMNS,
+                // The engine counts the bytes of these strings.
+                _ if self.inside == Some('"') => self.column += u32::try_from(character.len_utf8()).unwrap_or(1),
                 _ => self.column += 1,
             }
+            let is_escaped = std::mem::take(&mut self.is_escaped);
+            self.inside = match (self.inside, character) {
+                (None, '"' | '`' | '#') => Some(character),
+                (Some('#'), '\n') => None,
+                (Some('"'), '\\') => {
+                    self.is_escaped = !is_escaped;
+                    self.inside
+                }
+                (Some(quote @ ('"' | '`')), end) if quote == end && !is_escaped => None,
+                (inside, _) => inside,
+            };
         }
     }
 }
