@@ -60,7 +60,7 @@ def check_version(version: bytes, *, is_http2: bool) -> None:
 def check_target(target: bytes, *, max_bytes: int) -> None:
     """Path and query as they are sent. Raises AmbiguousRequestError, PayloadTooLargeError.
 
-    What an encoded slash means is known later, where the host's catalogue is (``normalise_path``).
+    Encoded slashes are checked later, with the host's catalogue (``normalise_path``).
     """
     if len(target) > max_bytes:
         raise PayloadTooLargeError(f"the URL is longer than {max_bytes} bytes", details={"max_bytes": max_bytes})

@@ -51,7 +51,7 @@ def send_head(request: BaseHTTPRequestHandler, status: int, media_type: str, len
 def handling_server(
     handle: Callable[[BaseHTTPRequestHandler], None], port: int = 0, certificate: Path | None = None
 ) -> Iterator[str]:
-    """The same, for who needs the whole request, or answers badly."""
+    """The same, for tests that read the whole request or send a malformed answer."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_any(self) -> None:

@@ -88,8 +88,8 @@ def _source() -> SigningKeySource:
 
 
 def _signer_line(source: SigningKeySource, signer: str) -> str:
-    """Asks a key management service for its public key and for a signature. Raises UnavailableError and
-    ValidationError."""
+    """Returns ``signer`` if it is a line already; otherwise the line for the key at that address, which signs once.
+    Raises UnavailableError and ValidationError."""
     import asyncio  # noqa: PLC0415 - as above
 
     from headgate.evidence.remote_signer import PREFIX, signer_line  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What unwraps master keys for a command, which waits for the key management service as long as it may take."""
+"""Unwraps master keys for a command, which may wait longer for the key management service than a part may."""
 
 from headgate.configuration.settings import Settings
 from headgate.kms.access import kms_access

@@ -245,7 +245,7 @@ def _upstream_proxy(settings: Settings) -> "UpstreamProxy | None":
 
 
 def _unwrapper(settings: Settings) -> "Unwrapper":
-    """Of the master keys, where a key management service wraps them. Raises ValidationError."""
+    """Unwraps master keys that a key management service has wrapped. Raises ValidationError."""
     from headgate.kms.access import kms_access  # noqa: PLC0415 - loaded by parts only
     from headgate.kms.key_services import KeyServices  # noqa: PLC0415
     from headgate.vault.unwrapper import Unwrapper  # noqa: PLC0415

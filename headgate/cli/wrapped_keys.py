@@ -1,7 +1,8 @@
-"""``headgate secrets wrap`` and ``unwrap``: which key of a key management service the master keys are wrapped with."""
+"""``headgate secrets wrap`` and ``unwrap``: master keys wrapped with a key management service, or in the clear."""
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import click
 
@@ -14,13 +15,13 @@ from headgate.vault.master_keys import MasterKeys
 from headgate.vault.wrap_master_keys import unwrap_master_keys, wrap_master_keys
 from headgate.vault.wrapped_key import Wrapping, parse_wrapping
 
-DEFAULT_INSTALLATION = "headgate"
+_DEFAULT_INSTALLATION: Final = "headgate"
 
 
 def installation_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
     return click.option(
         "--installation",
-        default=DEFAULT_INSTALLATION,
+        default=_DEFAULT_INSTALLATION,
         show_default=True,
         help="The name of this installation, which the service authenticates with each key.",
     )(command)
@@ -40,15 +41,16 @@ def installation_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 def wrap(kms: str, installation: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Wrap the master keys in the file with a key in AWS KMS, Vault or OpenBao. The file alone then opens nothing.
 
-    Each process unwraps them once, when it starts. Keys that another key wraps are wrapped with this one. Earlier
-    copies of the file still hold the keys in the clear: rotate and retire them.
+    Each process unwraps them once, when it starts. Keys that another key wraps are wrapped with this one instead.
+    Earlier copies of the file may hold the keys in the clear: rotate, then retire the old keys.
     """
     wrapping, settings = parse_wrapping(kms, installation), read_settings()
     keys = wrap_master_keys(_file(settings, data_dir, runtime_file), command_unwrapper(settings), wrapping)
     _show(keys, wrapping, as_json=as_json)
     if not as_json:
         click.echo(
-            "Copies of the file from before hold these keys in the clear: headgate secrets rotate, then retire them.",
+            "Earlier copies of the file may hold these keys in the clear: run headgate secrets rotate, then headgate"
+            " secrets retire.",
             err=True,
         )
 

@@ -2,9 +2,8 @@
 
 The protocol is as small as ``Signer``: POST the message as it is (``application/octet-stream``), with the token as
 ``Authorization: Bearer`` where there is one; 200 and the 64 bytes of an Ed25519 signature (RFC 8032) are the answer.
-What comes back is verified with the public key before anything is done with it, so that a device which signs something
-else, or with another key, is a failure and no checkpoint. A key in AWS KMS, Vault or OpenBao is asked by that service's
-own interface (``headgate.kms``).
+The signature is verified with the public key before it is used, so a device that signs something else, or with another
+key, makes no checkpoint. A key in AWS KMS, Vault or OpenBao signs by that service's own interface (``headgate.kms``).
 """
 
 import re
@@ -63,9 +62,9 @@ class KmsSigner:
     services: KeyServices | None
 
     async def sign(self, message: bytes) -> bytes:
-        """Raises UnavailableError, as that of a device."""
+        """Raises UnavailableError: no answer, a refusal, or a signature that is not of this key over this message."""
         if self.services is None:
-            raise UnavailableError(f"the signer at {self.address} cannot be asked by this process")
+            raise UnavailableError(f"this process does not use the signer at {self.address}: it only verifies")
         try:
             signature = await self.services.sign(self.address, message)
         except UnavailableError as error:
@@ -74,35 +73,36 @@ class KmsSigner:
 
 
 async def signer_line(log_name: str, address: KeyAddress, services: KeyServices) -> str:
-    """The line that leads to this key, which signs once for it. Raises UnavailableError: it is away, refuses, or is of
-    another kind."""
+    """Returns the line of the file of signing keys for this key, after a trial signature. Raises UnavailableError: the
+    service is away or refuses, or the key is of another type."""
     signing, public_key = await services.public_key(address)
     await KmsSigner(public_key, signing, services).sign(_TRIAL)
     return f"{PREFIX}{VerifierKey(log_name, public_key).text}+{signing}"
 
 
 def verified(signature: bytes, message: bytes, public_key: bytes, place: str) -> bytes:
-    """The signature. Raises UnavailableError: it is not of this key over this message."""
+    """Returns the signature. ``place`` is for errors. Raises UnavailableError: it is not of this key over this
+    message."""
     try:
         if len(signature) != _SIGNATURE_BYTES:
             raise InvalidSignature
         Ed25519PublicKey.from_public_bytes(public_key).verify(signature, message)
     except (InvalidSignature, ValueError) as error:
         raise UnavailableError(
-            f"the signer at {place} answered with something else than its key's signature"
+            f"the signer at {place} answered with a signature that its public key does not verify"
         ) from error
     return signature
 
 
 def parse_remote(line: str, services: KeyServices | None = None) -> tuple[str, RemoteSigner | KmsSigner]:
-    """``SIGNER+name+id+material+https://:TOKEN@host/path``, or with the address of a key in a key management service in
-    place of that of a device: the verifier key, and who signs with it. Raises ValidationError, which shows nothing of a
-    device's address."""
+    """Parses ``SIGNER+name+id+material+https://:TOKEN@host/path``, or with the address of a key in a key management
+    service in place of the URL. Returns the log's name and the signer. Raises ValidationError, which shows no part of
+    the URL."""
     match = _LINE.fullmatch(line)
     if match is None:
         raise ValidationError(
-            "a signer is malformed: SIGNER+name+id+material+https://:TOKEN@host/path, or with the address of a key in"
-            f" its last place ({FORMS}), is expected"
+            "a signer is malformed: expected SIGNER+name+id+material+ and then https://:TOKEN@host/path or the address"
+            f" of a key ({FORMS})"
         )
     key, parts = parse_verifier_key(match[1]), urlsplit(match[2])
     if key.kind is not KeyKind.ED25519:

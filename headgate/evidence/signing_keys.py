@@ -86,8 +86,8 @@ class SigningKeys:
 
 
 def parse_signing_keys(text: str, services: KeyServices | None = None) -> SigningKeys:
-    """``services``: with these, keys in a key management service sign; None: they verify only. Raises ValidationError,
-    which shows nothing of the text."""
+    """``services``: sign with keys in a key management service; None: such keys only verify. Raises ValidationError,
+    which shows no part of the text."""
     names: set[str] = set()
     signers: list[Signer] = []
     retired: list[bytes] = []

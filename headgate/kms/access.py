@@ -1,4 +1,4 @@
-"""How this process reaches key management services: the variables that their own tools read, and two settings.
+"""How this process reaches key management services: the variables that their own tools read, and settings of Headgate.
 
 ``VAULT_ADDR``, ``VAULT_TOKEN``, ``VAULT_NAMESPACE`` and ``VAULT_CACERT`` are those of the Vault CLI (its documentation,
 "Commands", environment variables); ``TRANSIT_SECRET_ENGINE_PATH`` is cosign's. ``AWS_ENDPOINT_URL_KMS`` and
@@ -19,8 +19,9 @@ DEFAULT_MOUNT = "transit"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KmsAccess:
-    """``vault_token_file`` wins over ``vault_token``, and is read again for every request. ``region``: of keys whose
-    address names none. ``upstream_ca_file`` and ``upstream_proxy`` hold for all services."""
+    """``vault_token_file`` wins over ``vault_token``, and is read for each request. ``region``: of keys whose address
+    names none. ``transit_mount``: the path of the transit engine, without slashes at its ends. ``upstream_ca_file`` and
+    ``upstream_proxy`` apply to all services."""
 
     vault_address: str | None = None
     vault_token: Secret | None = None
@@ -36,7 +37,7 @@ class KmsAccess:
 
 
 def kms_access(settings: Settings, environment: Mapping[str, str] = os.environ) -> KmsAccess:
-    """Raises ValidationError: the upstream proxy."""
+    """Reads the environment and the settings. Raises ValidationError: the upstream proxy is malformed."""
 
     def path(name: str) -> Path | None:
         return Path(given) if (given := environment.get(name)) else None

@@ -1,4 +1,4 @@
-"""Members of the answers of key management services: what is missing or malformed is no answer."""
+"""Reads members of the JSON that a key management service answers with. ``service``: its name, for errors."""
 
 import base64
 
@@ -6,7 +6,7 @@ from headgate.kernel.errors import UnavailableError
 
 
 def text_of(document: object, name: str, service: str) -> str:
-    """Raises UnavailableError."""
+    """Raises UnavailableError: the member is missing, empty or no text."""
     found = document.get(name) if isinstance(document, dict) else None
     if not isinstance(found, str) or not found:
         raise UnavailableError(f"{service} answered without {name}")
@@ -14,7 +14,7 @@ def text_of(document: object, name: str, service: str) -> str:
 
 
 def bytes_of(text: str, name: str, service: str) -> bytes:
-    """Decodes base64. Raises UnavailableError, which shows nothing of the text."""
+    """Decodes base64. Raises UnavailableError, which shows no part of the text."""
     try:
         return base64.b64decode(text, validate=True)
     except ValueError:

@@ -1,7 +1,7 @@
 """AWS KMS: encrypts, decrypts and signs with a key that never leaves it.
 
-AWS KMS API Reference: Encrypt, Decrypt, Sign, GetPublicKey, over AWS JSON 1.1. What a ciphertext is bound to is its
-encryption context, which AWS records in CloudTrail and key policies may require (``kms:EncryptionContext:…``).
+AWS KMS API Reference: Encrypt, Decrypt, Sign, GetPublicKey, over AWS JSON 1.1. The encryption context binds a
+ciphertext. AWS records it in CloudTrail, and key policies can require it (``kms:EncryptionContext:…``).
 """
 
 import asyncio
@@ -29,27 +29,27 @@ _SIGNING: Final = "ED25519_SHA_512"
 
 
 class AwsKms:
-    """One for a process: it keeps the credentials."""
+    """One per process: it keeps the credentials. Threads may share it."""
 
     def __init__(self, access: KmsAccess) -> None:
         self._access = access
         self._signer = AwsSigner()
 
     async def encrypt(self, key: AwsKey, plain: bytes, context: Mapping[str, str]) -> str:
-        """The ciphertext in base64. Raises UnavailableError."""
+        """Returns the ciphertext in base64. Raises UnavailableError."""
         body = {"KeyId": key.key_id, "Plaintext": _base64(plain), "EncryptionContext": dict(context)}
         ciphertext = text_of(await self._ask("Encrypt", key, body), "CiphertextBlob", _SERVICE)
         bytes_of(ciphertext, "CiphertextBlob", _SERVICE)
         return ciphertext
 
     async def decrypt(self, key: AwsKey, ciphertext: str, context: Mapping[str, str]) -> bytes:
-        """Raises UnavailableError, also where the ciphertext is of another key than ``key``."""
+        """Returns the plaintext. Raises UnavailableError, also if another key than ``key`` made the ciphertext."""
         body = {"KeyId": key.key_id, "CiphertextBlob": ciphertext, "EncryptionContext": dict(context)}
         answer = await self._ask("Decrypt", key, body)
         return bytes_of(text_of(answer, "Plaintext", _SERVICE), "Plaintext", _SERVICE)
 
     async def sign(self, key: AwsKey, message: bytes) -> bytes:
-        """An Ed25519 signature (RFC 8032), which the caller verifies. Raises UnavailableError."""
+        """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
         body = {
             "KeyId": key.key_id,
             "Message": _base64(message),
@@ -59,7 +59,7 @@ class AwsKms:
         return bytes_of(text_of(await self._ask("Sign", key, body), "Signature", _SERVICE), "Signature", _SERVICE)
 
     async def public_key(self, key: AwsKey) -> bytes:
-        """Its 32 bytes. Raises UnavailableError."""
+        """Returns the 32 bytes of an Ed25519 key. Raises UnavailableError, also if the key is of another type."""
         answer = await self._ask("GetPublicKey", key, {"KeyId": key.key_id})
         encoded = bytes_of(text_of(answer, "PublicKey", _SERVICE), "PublicKey", _SERVICE)
         try:
@@ -67,7 +67,7 @@ class AwsKms:
         except (ValueError, UnsupportedAlgorithm):
             found = None
         if not isinstance(found, Ed25519PublicKey):
-            raise UnavailableError(f"{key} is of another type than ECC_NIST_EDWARDS25519")
+            raise UnavailableError(f"{key} is of another type than ECC_NIST_EDWARDS25519: name a key of that type")
         return found.public_bytes_raw()
 
     async def _ask(self, operation: str, key: AwsKey, body: Mapping[str, object]) -> dict[str, object]:
@@ -77,7 +77,10 @@ class AwsKms:
             async with asyncio.timeout(_CREDENTIALS_SECONDS):
                 url, signed = await asyncio.to_thread(self._signed, key, headers, content)
         except TimeoutError as error:
-            raise UnavailableError(f"no credentials of AWS within {_CREDENTIALS_SECONDS:g} s") from error
+            raise UnavailableError(
+                f"no AWS credentials within {_CREDENTIALS_SECONDS:g} s: check where this process gets them, for example"
+                " the instance's metadata service"
+            ) from error
         except MissingExtraError as error:
             raise UnavailableError(error.message) from error
         answer = await exchange(self._access, "POST", url, signed, content, self._access.aws_ca_file)
@@ -91,13 +94,16 @@ class AwsKms:
     def _signed(self, key: AwsKey, headers: Mapping[str, str], content: bytes) -> tuple[str, dict[str, str]]:
         region = key.region or self._access.region or self._signer.region()
         if region is None:
-            raise UnavailableError(f"no region is known for {key}: use its ARN, ?region=…, or AWS_REGION")
+            raise UnavailableError(
+                f"the AWS region of {key} is not known: use its ARN, add ?region=REGION, or set AWS_REGION"
+            )
         url = (self._access.aws_endpoint or _endpoint(region)).rstrip("/") + "/"
         return url, self._signer.signed(url, region, headers, content)
 
 
 def _endpoint(region: str) -> str:
-    """AWS General Reference, "AWS KMS endpoints"; for FIPS and other partitions, AWS_ENDPOINT_URL_KMS is set."""
+    """Of the partitions aws and aws-cn (AWS General Reference, "AWS KMS endpoints"). AWS_ENDPOINT_URL_KMS names any
+    other, such as that for FIPS."""
     return f"https://kms.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
 
 

@@ -1,8 +1,8 @@
-"""Who asks AWS: credentials by the chain of all AWS SDKs, and Signature Version 4, both by botocore.
+"""Signs requests to AWS: credentials from the chain of all AWS SDKs, and Signature Version 4, both by botocore.
 
 The chain has the environment, the shared files, web identities (Kubernetes), containers and the instance's metadata
-service (AWS SDKs and Tools Reference Guide, "Standardized credential providers"). Of botocore only this is used: its
-client would load the descriptions of all services, and has no limit for a whole exchange.
+service (AWS SDKs and Tools Reference Guide, "Standardized credential providers"). The client of botocore is not used:
+it would load the descriptions of all services, and has no deadline for a whole exchange.
 """
 
 from collections.abc import Mapping
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 class AwsSigner:
-    """Keeps credentials until ``forget``: they are renewed in time where the chain says when they end. Waits, and may
-    ask over the network: for a thread."""
+    """Keeps credentials until ``forget``; botocore renews those that expire. Methods block, and may use the network:
+    call them in a thread. All but ``forget`` raise MissingExtraError without botocore."""
 
     def __init__(self) -> None:
         self._session: Session | None = None
@@ -37,7 +37,7 @@ class AwsSigner:
         return found if isinstance(found, str) else None
 
     def signed(self, url: str, region: str, headers: Mapping[str, str], content: bytes) -> dict[str, str]:
-        """The headers with those that say who asks. Raises UnavailableError."""
+        """Returns ``headers`` with the date, the session token and the authorization. Raises UnavailableError."""
         with importing("awskms", "keys in AWS KMS"):
             from botocore.auth import SigV4Auth  # noqa: PLC0415 - of an extra
             from botocore.awsrequest import AWSRequest  # noqa: PLC0415
@@ -47,17 +47,19 @@ class AwsSigner:
             credentials = self._opened().get_credentials()
             frozen = None if credentials is None else credentials.get_frozen_credentials()
         except BotoCoreError as error:
-            raise UnavailableError(f"no credentials of AWS: {type(error).__name__}") from error
+            raise UnavailableError(
+                f"no AWS credentials ({type(error).__name__}): correct AWS_PROFILE or their source"
+            ) from error
         if frozen is None:
             raise UnavailableError(
-                "no credentials of AWS: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with a role"
+                "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or run with a role"
             )
         request = AWSRequest("POST", url, headers=dict(headers), data=content)
         SigV4Auth(frozen, "kms", region).add_auth(request)
         return dict(request.headers.items())
 
     def forget(self) -> None:
-        """After a refusal: the next request asks the chain again."""
+        """Drops the credentials, after a refusal. The next request reads the chain again."""
         self._session = None
 
     def _opened(self) -> "Session":

@@ -1,7 +1,7 @@
-"""One request to a key management service, and its answer as JSON.
+"""Sends one request to a key management service and reads its answer as JSON.
 
-It goes out as all calls to services that the operator has named: one connection, no redirect, a deadline for the whole
-exchange, at most 1 MiB. It carries a token and key material, so that it leaves in the clear for this machine only.
+The client is that of all calls to services that the operator has named: one connection, no redirect, a deadline for the
+whole exchange, at most 1 MiB. A request carries a token and key material, so plain HTTP is for this machine only.
 """
 
 import json
@@ -26,7 +26,7 @@ EXCHANGE_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """``document`` is empty where the body is no JSON object."""
+    """``document`` is empty if the body is not a JSON object."""
 
     status: int
     document: dict[str, object]
@@ -35,7 +35,8 @@ class Answer:
 async def exchange(
     access: KmsAccess, method: str, url: str, headers: Mapping[str, str], content: bytes, ca_file: Path | None
 ) -> Answer:
-    """Raises UnavailableError, which names the host."""
+    """``ca_file``: more roots for this service (PEM). Raises UnavailableError, which names the host and no header's
+    value."""
     host = _require_private(url)
     _require_printable(host, headers)
     try:
@@ -48,7 +49,9 @@ async def exchange(
     except httpx.HTTPError as error:
         raise UnavailableError(f"{host} does not answer: {str(error) or type(error).__name__}") from error
     except httpx.InvalidURL as error:
-        raise UnavailableError(f"{host} is no address of a server") from error
+        raise UnavailableError(
+            f"the address of {host} is malformed: correct VAULT_ADDR or AWS_ENDPOINT_URL_KMS"
+        ) from error
     return Answer(answer.status_code, _object(answer.content))
 
 
@@ -60,7 +63,7 @@ def _require_private(url: str) -> str:
         host, is_local = "", False
     if not host or not (parts.scheme == "https" or (parts.scheme == "http" and is_local)):
         raise UnavailableError(
-            "the address of a key management service begins with https://, or with http:// on this machine: correct"
+            "the address of a key management service must begin with https:// (http:// only on this machine): correct"
             " VAULT_ADDR or AWS_ENDPOINT_URL_KMS"
         )
     return host
@@ -103,7 +106,7 @@ def _seen(file: Path | None) -> _Seen:
 
 @lru_cache(maxsize=4)
 def _roots(*files: _Seen) -> ssl.SSLContext:
-    """Made anew when a file is replaced: loading takes some 20 ms of a processor."""
+    """Kept until a file is replaced: loading takes about 20 ms of processor time."""
     found = [one[0] for one in files if one is not None]
     context = trusted_roots(found[0] if found else None)
     for file in found[1:]:

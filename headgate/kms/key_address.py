@@ -1,8 +1,8 @@
 """The address of a key in a key management service, in the forms of Sigstore's cosign.
 
 ``awskms:///KEY``, KEY being an ARN, an identifier, or ``alias/NAME``; ``hashivault://KEY`` for the transit engine of
-HashiCorp Vault and OpenBao (docs.sigstore.dev, "Key management"). An address names no server and holds no credential:
-whoever can change a file with an address in it could otherwise have the process' token sent to a server of their own.
+HashiCorp Vault and OpenBao (docs.sigstore.dev, "Key management"). An address names no server and holds no credential.
+Otherwise, a person who can change a file with an address could have the process send its token to another server.
 """
 
 import re
@@ -16,7 +16,7 @@ AWS: Final = "awskms"
 TRANSIT: Final = "hashivault"
 FORMS: Final = f"{AWS}:///ARN, {AWS}:///alias/NAME or {TRANSIT}://KEY"
 
-# The characters that AWS allows in a KeyId ("Key identifiers"), and Vault in the name of a transit key.
+# AWS KMS Developer Guide, "Key identifiers"; names of transit keys in Vault.
 _AWS_KEY: Final = re.compile(r"[A-Za-z0-9:/_-]{1,2048}")
 _REGION: Final = re.compile(r"[a-z]{2}(?:-[a-z]+)+-\d{1,2}")
 _TRANSIT_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
@@ -25,7 +25,7 @@ _VERSION: Final = re.compile(r"[1-9]\d{0,8}")
 
 @dataclass(frozen=True, slots=True)
 class AwsKey:
-    """``region`` None: that of the process' environment."""
+    """``region`` None: that of the environment."""
 
     key_id: str
     region: str | None
@@ -37,7 +37,7 @@ class AwsKey:
 
 @dataclass(frozen=True, slots=True)
 class TransitKey:
-    """``version`` None: the newest one when it encrypts or signs."""
+    """``version`` None: the newest version encrypts and signs."""
 
     name: str
     version: int | None = None
@@ -50,7 +50,7 @@ type KeyAddress = AwsKey | TransitKey
 
 
 def parse_key_address(text: str) -> KeyAddress:
-    """Raises ValidationError."""
+    """Raises ValidationError, which shows no part of the text: it may hold a token."""
     try:
         parts = urlsplit(text)
         options = dict(parse_qsl(parts.query, strict_parsing=True)) if parts.query else {}
@@ -58,11 +58,10 @@ def parse_key_address(text: str) -> KeyAddress:
         raise _malformed() from None
     if parts.fragment or "@" in parts.netloc:
         raise _malformed()
-    match parts.scheme:
-        case "awskms":
-            return _aws(parts.netloc, parts.path, options)
-        case "hashivault":
-            return _transit(parts.netloc, parts.path, options)
+    if parts.scheme == AWS:
+        return _aws(parts.netloc, parts.path, options)
+    if parts.scheme == TRANSIT:
+        return _transit(parts.netloc, parts.path, options)
     raise _malformed()
 
 
@@ -70,11 +69,11 @@ def _aws(host: str, path: str, options: dict[str, str]) -> AwsKey:
     key_id = path.removeprefix("/")
     if host:
         raise ValidationError(
-            f"the address of a key in AWS KMS has three slashes ({AWS}:///KEY). For another endpoint than that of the"
-            " region, set AWS_ENDPOINT_URL_KMS"
+            f"the address of a key in AWS KMS must begin with {AWS}:/// (three slashes). To name an endpoint, set"
+            " AWS_ENDPOINT_URL_KMS"
         )
-    in_arn = key_id.split(":")[3] if key_id.startswith("arn:") and key_id.count(":") >= 5 else None
-    region = options.pop("region", None) if in_arn is None else in_arn
+    arn_region = key_id.split(":")[3] if key_id.startswith("arn:") and key_id.count(":") >= 5 else None
+    region = options.pop("region", None) if arn_region is None else arn_region
     if options or not _AWS_KEY.fullmatch(key_id) or (region is not None and not _REGION.fullmatch(region)):
         raise _malformed()
     return AwsKey(key_id, region)
@@ -88,4 +87,4 @@ def _transit(name: str, path: str, options: dict[str, str]) -> TransitKey:
 
 
 def _malformed() -> ValidationError:
-    return ValidationError(f"the address of a key is malformed: {FORMS} is expected")
+    return ValidationError(f"the address of a key is malformed: expected {FORMS}")

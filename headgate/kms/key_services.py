@@ -1,4 +1,4 @@
-"""The key management services of a process, by the address of a key. Nothing of them is loaded before the first use."""
+"""Sends a request to the key management service that a key's address names. Each adapter is loaded at its first use."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 class KeyServices:
-    """One for a process. Every method raises UnavailableError, which shows no secret."""
+    """One per process; threads may share it. Every method raises UnavailableError, which shows no secret."""
 
     def __init__(self, access: KmsAccess) -> None:
         self._access = access
         self._opened: AwsKms | None = None
 
     async def encrypt(self, key: KeyAddress, plain: bytes, context: Mapping[str, str]) -> str:
-        """As text. It is decrypted with the same ``context`` only."""
+        """Returns the ciphertext as text. Only the same ``context`` decrypts it."""
         match key:
             case AwsKey():
                 return await self._aws().encrypt(key, plain, context)
@@ -28,6 +28,7 @@ class KeyServices:
                 return await transit.encrypt(self._access, key, plain, context)
 
     async def decrypt(self, key: KeyAddress, ciphertext: str, context: Mapping[str, str]) -> bytes:
+        """Returns the plaintext."""
         match key:
             case AwsKey():
                 return await self._aws().decrypt(key, ciphertext, context)
@@ -37,7 +38,7 @@ class KeyServices:
                 return await transit.decrypt(self._access, key, ciphertext, context)
 
     async def sign(self, key: KeyAddress, message: bytes) -> bytes:
-        """What the service says is an Ed25519 signature: not verified."""
+        """Returns what the service sends as an Ed25519 signature. The caller verifies it."""
         match key:
             case AwsKey():
                 return await self._aws().sign(key, message)
@@ -47,7 +48,8 @@ class KeyServices:
                 return await transit.sign(self._access, key, message)
 
     async def public_key(self, key: KeyAddress) -> tuple[KeyAddress, bytes]:
-        """Of an Ed25519 key, and the address at which exactly this key signs, also after the service has rotated it."""
+        """Returns the 32 bytes of an Ed25519 key, and the address with which this key signs even after the service has
+        rotated it."""
         match key:
             case AwsKey():
                 return key, await self._aws().public_key(key)

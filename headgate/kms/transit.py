@@ -1,8 +1,8 @@
 """The transit engine of HashiCorp Vault and OpenBao: encrypts, decrypts and signs with a key that never leaves it.
 
-Vault's HTTP API, "Transit secrets engine": Encrypt Data, Decrypt Data, Sign Data, Read Key. What a ciphertext is bound
-to is sent as ``associated_data`` (authenticated encryption with associated data) and as ``context``, which a derived
-key needs and any other ignores.
+Vault's HTTP API, "Transit secrets engine": Encrypt Data, Decrypt Data, Sign Data, Read Key. A context binds a
+ciphertext. It is sent as ``associated_data`` (authenticated encryption with associated data) and as ``context``, which
+derived keys need and other keys ignore.
 """
 
 import base64
@@ -27,24 +27,24 @@ _SHOWN: Final = 200
 
 
 async def encrypt(access: KmsAccess, key: TransitKey, plain: bytes, context: Mapping[str, str]) -> str:
-    """The ciphertext in Vault's own form. Raises UnavailableError."""
+    """Returns the ciphertext in Vault's form (``vault:v1:…``). Raises UnavailableError."""
     body = {"plaintext": _base64(plain), **_bound(context)}
     if key.version is not None:
         body["key_version"] = key.version
     ciphertext = text_of(await _post(access, "encrypt", key, body), "ciphertext", _SERVICE)
     if not ciphertext.startswith(_CIPHERTEXT):
-        raise UnavailableError(f"{_SERVICE} answered with something else than a ciphertext")
+        raise UnavailableError(f"{_SERVICE} answered without a ciphertext ({_CIPHERTEXT}…)")
     return ciphertext
 
 
 async def decrypt(access: KmsAccess, key: TransitKey, ciphertext: str, context: Mapping[str, str]) -> bytes:
-    """Raises UnavailableError."""
+    """Returns the plaintext. Raises UnavailableError."""
     data = await _post(access, "decrypt", key, {"ciphertext": ciphertext, **_bound(context)})
     return bytes_of(text_of(data, "plaintext", _SERVICE), "plaintext", _SERVICE)
 
 
 async def sign(access: KmsAccess, key: TransitKey, message: bytes) -> bytes:
-    """An Ed25519 signature (RFC 8032), which the caller verifies. Raises UnavailableError."""
+    """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
     body: dict[str, object] = {"input": _base64(message)}
     if key.version is not None:
         body["key_version"] = key.version
@@ -53,11 +53,11 @@ async def sign(access: KmsAccess, key: TransitKey, message: bytes) -> bytes:
 
 
 async def public_key(access: KmsAccess, key: TransitKey) -> tuple[TransitKey, bytes]:
-    """The key with the version that signs, and the 32 bytes of the public key of that version. Raises
+    """Returns the key with the version that signs, and the public key of that version (32 bytes). Raises
     UnavailableError."""
     data = await _ask(access, "GET", "keys", key, None)
     if data.get("type") != "ed25519":
-        raise UnavailableError(f"the transit key {key.name} is of another type than ed25519")
+        raise UnavailableError(f"the transit key {key.name} is of another type than ed25519: name a key of that type")
     version, versions = key.version or data.get("latest_version"), data.get("keys")
     found = versions.get(str(version)) if isinstance(versions, dict) else None
     if not isinstance(version, int) or found is None:
@@ -74,7 +74,7 @@ async def _ask(
     access: KmsAccess, method: str, operation: str, key: TransitKey, body: dict[str, object] | None
 ) -> dict[str, object]:
     if access.vault_address is None:
-        raise UnavailableError("no address of Vault is set: set VAULT_ADDR")
+        raise UnavailableError("the address of Vault is not set: set VAULT_ADDR")
     url = f"{access.vault_address.rstrip('/')}/v1/{quote(access.transit_mount)}/{operation}/{quote(key.name)}"
     headers = {"x-vault-request": "true", "x-vault-token": _token(access).reveal()}
     if access.vault_namespace is not None:
@@ -91,21 +91,21 @@ async def _ask(
 
 
 def _token(access: KmsAccess) -> Secret:
-    """Vault Agent and the CSI driver replace the file when the token changes."""
+    """Reads the file each time: Vault Agent and the CSI driver replace it when the token changes."""
     file = access.vault_token_file
     if file is None:
         if access.vault_token is None:
-            raise UnavailableError("no token of Vault is set: set VAULT_TOKEN or HEADGATE_VAULT_TOKEN_FILE")
+            raise UnavailableError("no Vault token is set: set VAULT_TOKEN or HEADGATE_VAULT_TOKEN_FILE")
         return access.vault_token
     try:
         require_secret(file)
         token = file.read_text("utf-8").strip()
     except PermissionError as error:
-        raise UnavailableError(f"the token of Vault cannot be read: {error}") from error
+        raise UnavailableError(f"the Vault token cannot be read: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
-        raise UnavailableError(f"the token of Vault cannot be read from {file}: {type(error).__name__}") from error
+        raise UnavailableError(f"the Vault token cannot be read from {file}: {type(error).__name__}") from error
     if not (token.isascii() and token.isprintable() and token):
-        raise UnavailableError(f"{file} holds no token of Vault")
+        raise UnavailableError(f"{file} holds no Vault token: write the token into it, as one line")
     return Secret(token)
 
 

@@ -96,12 +96,12 @@ def normalise_host(host: str) -> str:
     return bare
 
 
-def normalise_path(path: str, *, keeps_slashes: bool = False) -> str:
+def normalise_path(path: str, *, encoded_slashes: bool = False) -> str:
     """The one spelling of ``path``: idempotent, and different resources stay different.
 
-    ``keeps_slashes``: the server takes ``%2F`` for a character of its segment, and it stays as it is; otherwise it is
-    refused. Raises AmbiguousRequestError: encoded slashes and control characters, dot segments, backslashes, percent
-    signs that encode nothing, bytes that are not UTF-8.
+    ``encoded_slashes``: the server reads ``%2F`` as a character of its segment, so it stays; otherwise it is refused.
+    Raises AmbiguousRequestError: encoded slashes and control characters, dot segments, backslashes, percent signs that
+    encode nothing, bytes that are not UTF-8.
     """
     if _NORMAL_PATH.fullmatch(path) is not None:
         return path
@@ -109,10 +109,10 @@ def normalise_path(path: str, *, keeps_slashes: bool = False) -> str:
         raise _ambiguous("path", "must start with / and hold only the characters of RFC 3986, section 3.3")
     if "%" in path:
         path = _PERCENT.sub(_normal_percent, path)
-        if not keeps_slashes and _ENCODED_SLASH in path:
+        if not encoded_slashes and _ENCODED_SLASH in path:
             raise _ambiguous(
                 "path",
-                "an encoded slash, which servers disagree about; encoded_slashes in a catalogue of the host allows it",
+                "an encoded slash: servers disagree about it. A catalogue of the host with encoded_slashes allows it",
             )
         try:
             unquote_to_bytes(path).decode()

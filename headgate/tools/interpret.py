@@ -48,7 +48,7 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     is_npm = covering is not None and covering.protocol is HostProtocol.NPM
     path = normalise_path(
         with_plain_scope(call.path) if is_npm else call.path,
-        keeps_slashes=covering is not None and covering.keeps_slashes,
+        encoded_slashes=covering is not None and covering.encoded_slashes,
     )
     query = parse_pairs(call.query, field="query")
     if query:

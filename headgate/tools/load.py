@@ -106,7 +106,7 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
     if not hosts:
         raise document.fail("hosts", "at least one host is required")
     unlisted_reads = _flag(document, "unlisted_reads", default=True)
-    keeps_slashes = _flag(document, "encoded_slashes", default=False)
+    encoded_slashes = _flag(document, "encoded_slashes", default=False)
     reading = _reading(document, BodyReading.BY_TYPE)
     fold_case = frozenset(document.strings("fold_case"))
     host_param = _name(document, "host_param") if "host_param" in document.members else None
@@ -125,13 +125,13 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
                 hosts=hosts,
                 reading=reading,
                 fold_case=fold_case,
-                keeps_slashes=keeps_slashes,
+                encoded_slashes=encoded_slashes,
                 send=send,
                 shared=document,
             )
             for section in document.sections("entries")
         ),
-        keeps_slashes=keeps_slashes,
+        encoded_slashes=encoded_slashes,
         host_param=host_param,
         protocol=_host_protocol(document),
         roots=_roots(document),
@@ -178,7 +178,7 @@ def _entry(
     hosts: Sequence[str],
     reading: BodyReading,
     fold_case: frozenset[str],
-    keeps_slashes: bool,
+    encoded_slashes: bool,
     send: Section,
     shared: Section,
 ) -> Entry:
@@ -194,8 +194,8 @@ def _entry(
     root = read_graphql_root(section, protocol, effect)
     methods = _methods(section, protocol)
     path = parse_template(section)
-    if keeps_slashes and any(segment.kind is SegmentKind.REST for segment in path):
-        raise section.fail("path", "{name...} is two things beside encoded_slashes: a slash, and an encoded one")
+    if encoded_slashes and any(segment.kind is SegmentKind.REST for segment in path):
+        raise section.fail("path", "{name...} cannot be used with encoded_slashes: its value would not tell / from %2F")
     when, params = section.section("when"), section.section("params")
     when.only("query", "body")
     params.only("query", "body", "header")
@@ -230,7 +230,7 @@ def _entry(
         graphql=root,
         success=read_success(section, shared, root),
         facts=section.strings("facts") or shared.strings("facts"),
-        keeps_slashes=keeps_slashes,
+        encoded_slashes=encoded_slashes,
         document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
 

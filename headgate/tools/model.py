@@ -166,7 +166,7 @@ class Entry:
     graphql: GraphqlRoot | None = None
     success: Success | None = None
     facts: Sequence[str] = ()
-    keeps_slashes: bool = False
+    encoded_slashes: bool = False
 
     @cached_property
     def sha256(self) -> str:
@@ -176,7 +176,7 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """All that is known of one tool. ``unlisted_reads``: whether a GET that no entry lists only reads.
-    ``keeps_slashes``: whether an encoded slash in the path is a character of its segment.
+    ``encoded_slashes``: whether the server reads ``%2F`` in a path as a character of its segment.
     ``host_param``: the param that holds what stands for ``*`` in a host, where that says which account it is."""
 
     where: str
@@ -186,7 +186,7 @@ class Catalogue:
     reading: BodyReading
     unlisted_reads: bool
     entries: Sequence[Entry]
-    keeps_slashes: bool = False
+    encoded_slashes: bool = False
     host_param: str | None = None
     protocol: HostProtocol | None = None
     roots: Sequence[str] = ("/",)

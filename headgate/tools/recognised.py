@@ -71,7 +71,7 @@ def websocket_draft(read_call: ReadCall, headers: Headers, body: Body) -> Action
 
 
 def git_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
-    """For hosts whose catalogue lists other calls: GitLab serves Git and its API under one name."""
+    """For hosts that a catalogue covers: GitLab serves Git and its API at one host. None: no call of Git."""
     request = git.recognise(read_call, headers, body)
     return None if request is None else _git_draft(read_call, body, request)
 

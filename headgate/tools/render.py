@@ -155,7 +155,7 @@ def _path_segment(entry: Entry, segment: Segment, value: JsonValue) -> str:
     if kind is SegmentKind.INTEGER and _DIGITS.fullmatch(text) is None:
         raise invalid(name, "must be a whole number without a sign or leading zeros")
     is_rest = kind is SegmentKind.REST
-    pieces = text.split("/") if is_rest or entry.keeps_slashes else [text]
+    pieces = text.split("/") if is_rest or entry.encoded_slashes else [text]
     for piece in pieces:
         if not piece or piece.partition(";")[0] in (".", "..") or "/" in piece or "\\" in piece:
             raise invalid(name, "would lead to another path: it holds a slash, a dot segment or nothing")

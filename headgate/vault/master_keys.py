@@ -2,7 +2,7 @@
 
 ``{"current": "k1-0a1b2c3d", "keys": {"k1-0a1b2c3d": "base64 of 32 bytes"}}``. What stands behind the hyphen is the
 beginning of the key's SHA-256, so that another key under the same name is refused when the file is read; names without
-one are accepted. In place of a key, the file may hold what a key management service has made of it (``wrapped_key``).
+one are accepted. In place of a key, the file may hold it as a key management service has wrapped it (``wrapped_key``).
 ``headgate secrets`` changes the file (docs/guides/secrets.md). All machines of an installation need the same one
 (HEADGATE_MASTER_KEYS_FILE); without one it is made in the data directory when a first secret is kept.
 """
@@ -32,8 +32,8 @@ type Wrap = Callable[[str, bytes], WrappedKey]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class MasterKeys:
-    """``keys`` by their identifiers; new secrets are encrypted under ``current``. ``wrapped``: how the file holds those
-    that it does not hold in the clear."""
+    """``keys`` by their identifiers; new secrets are encrypted under ``current``. ``wrapped``: the wrapped form of the
+    keys that the file does not hold in the clear."""
 
     current: str
     keys: dict[str, bytes]
@@ -50,7 +50,7 @@ class MasterKeys:
 
     @property
     def wrapping(self) -> Wrapping | None:
-        """Of the current key, and so of the next one. None: it is in the clear."""
+        """How the current key is wrapped, and so how the next key will be. None: in the clear."""
         current = self.wrapped.get(self.current)
         return None if current is None else current.wrapping
 
@@ -87,7 +87,7 @@ class MasterKeys:
         return newest if list(self.keys).index(self.current) < list(self.keys).index(newest) else None
 
     def to_json(self) -> bytes:
-        """With the keys in it that are not wrapped."""
+        """Returns the content of the file. It is a secret unless every key is wrapped."""
         keys = {
             key_id: self.wrapped[key_id].to_document() if key_id in self.wrapped else base64.b64encode(key).decode()
             for key_id, key in self.keys.items()
@@ -106,7 +106,10 @@ def load_master_keys(path: Path, unwrapper: Unwrapper | None = None) -> MasterKe
     opened: dict[str, bytes] = {}
     if wrapped:
         if unwrapper is None:
-            raise UnavailableError(f"the master keys cannot be read: nothing unwraps those in {path} here")
+            raise UnavailableError(
+                f"the master keys cannot be read: {path} holds wrapped keys, and this process does not use the key"
+                " management service"
+            )
         try:
             opened = unwrapper.unwrap(wrapped)
         except UnavailableError as error:
@@ -135,8 +138,8 @@ def _content(path: Path) -> bytes:
 
 
 def create_master_keys(path: Path, unwrapper: Unwrapper | None = None, wrapping: Wrapping | None = None) -> MasterKeys:
-    """A first key, unless there is a file: of two processes at the same moment, one wins whole. It is wrapped where
-    ``wrapping`` says with what.
+    """Makes a first key, unless there is a file: of two processes at the same moment, one wins whole. The key is
+    wrapped with ``wrapping``; None: it is written in the clear.
 
     Raises UnavailableError.
     """
@@ -153,9 +156,12 @@ def create_master_keys(path: Path, unwrapper: Unwrapper | None = None, wrapping:
 
 
 def wrapper_of(unwrapper: Unwrapper | None, wrapping: Wrapping) -> Wrap:
-    """Raises UnavailableError: a key is never written in the clear because nothing wraps it."""
+    """Returns what wraps keys with ``wrapping``. Raises UnavailableError without an unwrapper, so that no key is
+    written in the clear instead."""
     if unwrapper is None:
-        raise UnavailableError("the master keys are wrapped, and nothing wraps another one here")
+        raise UnavailableError(
+            "the master keys are wrapped, and this process does not use the key management service: it can add no key"
+        )
     return lambda key_id, key: unwrapper.wrap(key_id, key, wrapping)
 
 

@@ -52,8 +52,8 @@ class Rotated:
 
 @dataclass(frozen=True, slots=True)
 class KeyState:
-    """``fault``: why what is under it cannot be opened; None where it can, or where there is nothing. ``kms``: the key
-    that wraps it; None: it is in the clear, or the file cannot be read."""
+    """``fault``: why what is under it cannot be opened; None where it can, or where there is nothing. ``kms``: the
+    address of the key that wraps it; None: it is in the clear, or the file cannot be read."""
 
     key_id: str
     is_current: bool
@@ -207,7 +207,7 @@ async def _rewrap(database: Database, keys: MasterKeys, org_id: str, names: Sequ
 
 
 def _with_new_key(keys: MasterKeys, unwrapper: Unwrapper | None) -> tuple[MasterKeys, str]:
-    """Wrapped as the current one is."""
+    """Adds a key that is wrapped as the current one is. Raises UnavailableError."""
     return keys.with_new_key(None if keys.wrapping is None else wrapper_of(unwrapper, keys.wrapping))
 
 

@@ -24,7 +24,7 @@ class PlaceOfKeys(Protocol):
 
 
 class OpensKeys(PlaceOfKeys, Protocol):
-    """Settings of a process that opens secrets, also where their master keys are wrapped."""
+    """Settings of a process that opens secrets. ``unwrapper``: for master keys that are wrapped."""
 
     @property
     def unwrapper(self) -> Unwrapper | None: ...

@@ -1,4 +1,4 @@
-"""The form of the file of master keys: one reader, which says what is wrong and shows nothing that may be a key."""
+"""Reads the file of master keys. Errors name what is wrong with it, and show nothing that may be a key."""
 
 import base64
 import hashlib
@@ -18,7 +18,7 @@ _MARKED: Final = re.compile(r".*-([0-9a-f]{8})")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredKeys:
-    """As the file holds them: in the clear, or wrapped."""
+    """The entries of the file by their identifiers: keys of 32 bytes in the clear, or wrapped keys."""
 
     current: str
     entries: dict[str, bytes | WrappedKey]
@@ -28,8 +28,8 @@ class StoredKeys:
 
 
 def parse_stored_keys(content: bytes, source: str) -> StoredKeys:
-    """``source`` says where the content is from. Raises UnavailableError, which says
-    what is wrong, and shows nothing that may be a key."""
+    """``source`` names the file. Raises UnavailableError, which says what is wrong, and shows nothing that may be a
+    key."""
     try:
         return _parsed(content)
     except DamagedKeysError as error:
@@ -75,7 +75,7 @@ def _entry(key_id: str, entry: object) -> bytes | WrappedKey:
         try:
             return parse_wrapped_key(entry)
         except ValidationError as error:
-            raise DamagedKeysError(f"the key {key_id!r} is not wrapped as it should be: {error.message}") from None
+            raise DamagedKeysError(f"the wrapped key {key_id!r} is malformed: {error.message}") from None
     try:
         key = base64.b64decode(entry, validate=True) if isinstance(entry, str) else b""
     except ValueError:
@@ -84,7 +84,7 @@ def _entry(key_id: str, entry: object) -> bytes | WrappedKey:
 
 
 def checked(key_id: str, key: bytes) -> bytes:
-    """The key, if it may be the one of this name. Raises DamagedKeysError."""
+    """Returns the key if its length and its name's mark fit. Raises DamagedKeysError."""
     if len(key) != KEY_BYTES:
         raise DamagedKeysError(f"the key {key_id!r} is not the base64 of {KEY_BYTES} bytes")
     if (marked := _MARKED.fullmatch(key_id)) and marked[1] != mark(key):
@@ -93,5 +93,5 @@ def checked(key_id: str, key: bytes) -> bytes:
 
 
 def mark(key: bytes) -> str:
-    """Tells two keys apart, and nothing of either: they are random."""
+    """Returns the first 8 hex digits of the key's SHA-256. They reveal nothing of the key, which is random."""
     return hashlib.sha256(key).hexdigest()[:8]

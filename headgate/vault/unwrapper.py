@@ -1,8 +1,8 @@
-"""Asks a key management service for master keys, once in a process for each wrapped key.
+"""Unwraps master keys with a key management service: one request per process for each wrapped key.
 
-Callers hold an event loop: they wait for the first answer, for a short while, and for no later one. Each request runs
-in a thread of its own; where one fails, callers have its failure at once, and the next request begins after a pause. So
-a service that is away costs a process that runs nothing, and one that is back is noticed without a restart.
+Callers hold an event loop. They wait for the first request of a key, for a limited time, and for no later one. Each
+request runs in a thread of its own. If one fails, callers get its failure at once, and the next request starts after a
+pause. So a service that is away does not slow a running process, and a process needs no restart when it is back.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from headgate.vault.wrapped_key import WrappedKey, Wrapping
 
 WAIT_SECONDS: Final = 2.0
 COMMAND_WAIT_SECONDS: Final = 30.0
-"""For a command, which has nothing else to do."""
+"""For commands, which hold no event loop."""
 _PAUSE: Final = Backoff(first_seconds=1.0, cap_seconds=15.0)
 
 type _Asked = tuple[str, WrappedKey]
@@ -31,7 +31,8 @@ type _Asked = tuple[str, WrappedKey]
 
 @dataclass(slots=True, eq=False)
 class _Request:
-    """``failures``: of this key until now. ``is_waited_for``: a caller has waited for this one."""
+    """``failures``: of this key until now. ``again_at``: when the next request may start, in seconds of the monotonic
+    clock. ``is_waited_for``: a caller has waited for this request."""
 
     failures: int
     ended: threading.Event = field(default_factory=threading.Event)
@@ -41,7 +42,7 @@ class _Request:
 
 
 class Unwrapper:
-    """One for a process, shared by all that open the file of master keys. Keeps what was unwrapped in memory only."""
+    """One per process, for all readers of the file of master keys. Keeps unwrapped keys in memory only."""
 
     def __init__(
         self,
@@ -58,7 +59,7 @@ class Unwrapper:
         self._lock = threading.Lock()
 
     def unwrap(self, wrapped: Mapping[str, WrappedKey]) -> dict[str, bytes]:
-        """All of them, by their identifiers. Raises UnavailableError, which names key, service and cause."""
+        """Returns the keys by their identifiers. Raises UnavailableError, which names key, service and cause."""
         self._request([one for one in wrapped.items() if one not in self._keys])
         keys: dict[str, bytes] = {}
         for one in wrapped.items():
@@ -66,21 +67,23 @@ class Unwrapper:
             if kept is None:
                 raise UnavailableError(
                     f"the master key {key_id!r} cannot be unwrapped with {one[1].wrapping.kms}:"
-                    f" {self._requests[one].failure}. It is tried again by itself"
+                    f" {self._requests[one].failure}. Headgate retries automatically"
                 )
             keys[key_id] = bytes.fromhex(kept.reveal())
         return keys
 
     def wrap(self, key_id: str, key: bytes, wrapping: Wrapping) -> WrappedKey:
-        """Wraps a key and unwraps it again, so that no key is kept that the service does not give back. Waits for it.
-        Raises UnavailableError."""
+        """Wraps a key, and unwraps it to check that the service gives it back. Blocks until both have ended. Raises
+        UnavailableError."""
 
         async def wrap() -> WrappedKey:
             context = wrapping.context(key_id)
             wrapped = WrappedKey(wrapping, await self._services.encrypt(wrapping.kms, key, context))
             opened = await self._services.decrypt(wrapping.kms, wrapped.ciphertext, context)
             if Secret(opened.hex()) != Secret(key.hex()):
-                raise UnavailableError(f"{wrapping.kms} did not give back the key that it wrapped")
+                raise UnavailableError(
+                    f"{wrapping.kms} did not give back the key that it wrapped: use another key of the service"
+                )
             return wrapped
 
         # The caller may be in an event loop, where another cannot run.

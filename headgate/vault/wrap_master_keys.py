@@ -1,8 +1,8 @@
 """Wraps the master keys in the file with a key management service, or writes them in the clear again.
 
-The file is replaced whole, after the service has wrapped every key and unwrapped it again. Keys stay the same, so no
-secret is touched, and processes that run go on. A copy of the file from before still opens the secrets: only a
-rotation, after which the old key is retired, ends that.
+The file is replaced whole, after the service has wrapped every key and unwrapped it again. The keys stay the same, so
+secrets do not change and running processes go on. An earlier copy of the file still opens the secrets until the master
+keys are rotated and the old ones retired.
 """
 
 from dataclasses import replace
@@ -14,7 +14,7 @@ from headgate.vault.wrapped_key import Wrapping
 
 
 def wrap_master_keys(path: Path, unwrapper: Unwrapper, wrapping: Wrapping) -> MasterKeys:
-    """All of them with this key, also those that another one wraps. Raises UnavailableError."""
+    """Wraps all master keys with this key, also those that another key wraps. Raises UnavailableError."""
     keys, wrap = load_master_keys(path, unwrapper), wrapper_of(unwrapper, wrapping)
     wrapped = replace(keys, wrapped={key_id: wrap(key_id, key) for key_id, key in keys.keys.items()})
     store_master_keys(path, wrapped)
@@ -22,7 +22,7 @@ def wrap_master_keys(path: Path, unwrapper: Unwrapper, wrapping: Wrapping) -> Ma
 
 
 def unwrap_master_keys(path: Path, unwrapper: Unwrapper) -> MasterKeys:
-    """Raises UnavailableError."""
+    """Writes all master keys in the clear. Raises UnavailableError."""
     clear = replace(load_master_keys(path, unwrapper), wrapped={})
     store_master_keys(path, clear)
     return clear

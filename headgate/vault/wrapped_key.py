@@ -1,8 +1,8 @@
-"""A master key as a key management service has encrypted it, so that the file alone opens nothing.
+"""A master key that a key management service has encrypted, so that the file alone opens nothing.
 
-``{"kms": "awskms:///ARN", "installation": "prod", "ciphertext": "…"}`` stands in the file where the key itself would.
-The service authenticates the installation and the key's identifier with the ciphertext: a key of another installation,
-or under another identifier, does not decrypt, and the service's own log says whose key was asked for.
+The file holds ``{"kms": "awskms:///ARN", "installation": "prod", "ciphertext": "…"}`` in place of the key. The service
+authenticates the installation and the key's identifier with the ciphertext. So a key of another installation, or under
+another identifier, does not decrypt, and the service's own log names both.
 """
 
 import re
@@ -19,19 +19,19 @@ _LONGEST_CIPHERTEXT: Final = 8192
 
 @dataclass(frozen=True, slots=True)
 class Wrapping:
-    """Which key wraps, and for which installation."""
+    """The key that wraps, and the installation that it wraps for."""
 
     kms: KeyAddress
     installation: str
 
     def context(self, key_id: str) -> dict[str, str]:
-        """What a wrapped master key is bound to."""
+        """Returns what the service authenticates with a wrapped master key."""
         return {"headgate-installation": self.installation, "headgate-master-key": key_id}
 
 
 @dataclass(frozen=True, slots=True)
 class WrappedKey:
-    """``ciphertext``: in the service's own form."""
+    """``ciphertext``: in the service's own form, at most 8,192 characters."""
 
     wrapping: Wrapping
     ciphertext: str
@@ -45,14 +45,17 @@ class WrappedKey:
 
 
 def parse_wrapping(kms: str, installation: str) -> Wrapping:
-    """Raises ValidationError."""
+    """``kms``: the address of a key. Raises ValidationError."""
     if not _INSTALLATION.fullmatch(installation):
-        raise ValidationError("the name of an installation has 1 to 64 letters, digits, '_', '.' and '-'")
+        raise ValidationError(
+            "the name of an installation has 1 to 64 letters, digits, '_', '.' and '-', and begins with a letter or a"
+            " digit"
+        )
     return Wrapping(parse_key_address(kms), installation)
 
 
 def parse_wrapped_key(document: dict[object, object]) -> WrappedKey:
-    """Raises ValidationError, which shows nothing of the ciphertext."""
+    """Raises ValidationError, which shows no part of the ciphertext."""
     kms, installation, ciphertext = (document.get(one) for one in ("kms", "installation", "ciphertext"))
     if (
         document.keys() != _MEMBERS
@@ -61,5 +64,8 @@ def parse_wrapped_key(document: dict[object, object]) -> WrappedKey:
         or not isinstance(ciphertext, str)
         or not 0 < len(ciphertext) <= _LONGEST_CIPHERTEXT
     ):
-        raise ValidationError("a wrapped key has the members kms, installation and ciphertext, each a text")
+        raise ValidationError(
+            "a wrapped key has the members kms, installation and ciphertext, each a text; the ciphertext has 1 to"
+            f" {_LONGEST_CIPHERTEXT} characters"
+        )
     return WrappedKey(parse_wrapping(kms, installation), ciphertext)

@@ -35,8 +35,7 @@ _PR_SET_PDEATHSIG: Final = 1
 @dataclass(frozen=True, slots=True)
 class MaskerSettings:
     """``database_dsn`` logs in as headgate_proxy. ``master_keys_file`` None: the one in ``data_dir``. ``unwrapper``: of
-    wrapped master keys. ``beside``: the
-    process that it ends with; None: it runs by itself."""
+    wrapped master keys. ``beside``: the process that it ends with; None: it runs by itself."""
 
     database_dsn: Secret
     data_dir: Path

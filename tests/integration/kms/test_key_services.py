@@ -68,8 +68,8 @@ async def test_a_fault_ends_in_time_gives_no_key_and_is_over_when_it_is_over(
 
 
 async def test_a_service_that_is_not_there(service: Service) -> None:
-    gone = "http://127.0.0.1:9"
-    access = replace(service.access, vault_address=gone, aws_endpoint=gone)
+    unused = "http://127.0.0.1:9"
+    access = replace(service.access, vault_address=unused, aws_endpoint=unused)
     with pytest.raises(UnavailableError, match=r"127\.0\.0\.1 does not answer"):
         await KeyServices(access).encrypt(parse_key_address(service.kms), _PLAIN, _CONTEXT)
 
@@ -77,7 +77,7 @@ async def test_a_service_that_is_not_there(service: Service) -> None:
 @pytest.mark.parametrize("url", ["http://vault.example", "ftp://127.0.0.1", "vault.example", "https://", "http://[::1"])
 async def test_nothing_leaves_this_machine_in_the_clear(url: str) -> None:
     access = KmsAccess(vault_address=url, vault_token=Secret(TOKEN))
-    with pytest.raises(UnavailableError, match="begins with https://"):
+    with pytest.raises(UnavailableError, match="must begin with https://"):
         await KeyServices(access).encrypt(TransitKey("master"), _PLAIN, _CONTEXT)
 
 
@@ -103,7 +103,7 @@ async def test_a_token_that_is_replaced_is_used_at_once(tmp_path: Path) -> None:
         with pytest.raises(UnavailableError, match="chmod 600"):
             await ask(TransitKey("master"), _PLAIN, _CONTEXT)
         await asyncio.to_thread(write, "a\nb: c")
-        with pytest.raises(UnavailableError, match="holds no token"):
+        with pytest.raises(UnavailableError, match="holds no Vault token"):
             await ask(TransitKey("master"), _PLAIN, _CONTEXT)
 
 
@@ -132,14 +132,14 @@ async def test_a_private_certificate_authority_is_named_by_vaults_own_variable(t
             await KeyServices(replace(access, vault_ca_file=tmp_path / "none.pem")).sign(TransitKey("signer"), b"")
 
 
-async def test_who_has_no_credentials_is_told_which_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_credentials_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in AWS_VARIABLES.items():
         monkeypatch.setenv(name, value)
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
-    with pytest.raises(UnavailableError, match="no credentials of AWS: set AWS_ACCESS_KEY_ID"):
+    with pytest.raises(UnavailableError, match="no AWS credentials: set AWS_ACCESS_KEY_ID"):
         await KeyServices(KmsAccess()).sign(parse_key_address(f"awskms:///{ARN}"), b"")
-    with pytest.raises(UnavailableError, match="no region is known for awskms:///alias/a"):
+    with pytest.raises(UnavailableError, match="the AWS region of awskms:///alias/a is not known"):
         await KeyServices(KmsAccess()).sign(parse_key_address("awskms:///alias/a"), b"")
     with pytest.raises(UnavailableError, match="set VAULT_ADDR"):
         await KeyServices(KmsAccess()).sign(TransitKey("signer"), b"")

@@ -49,7 +49,7 @@ async def test_the_file_alone_opens_nothing(
     assert await _opens(api_database, org_id, vault)
     document = json.loads(await asyncio.to_thread(keys_file.read_text))
     assert document["keys"][document["current"]].keys() == {"kms", "installation", "ciphertext"}
-    with pytest.raises(UnavailableError, match="nothing unwraps"):
+    with pytest.raises(UnavailableError, match="holds wrapped keys"):
         await _opens(api_database, org_id, Vault(keys_file))
 
 
@@ -142,7 +142,7 @@ async def test_a_process_that_runs_goes_on_and_one_that_starts_recovers_by_itsel
     with pytest.raises(UnavailableError) as refused:
         await _opens(api_database, org_id, starting)
     assert "cannot be unwrapped with " + service.kms in refused.value.message
-    assert str(keys_file) in refused.value.message and "tried again by itself" in refused.value.message
+    assert str(keys_file) in refused.value.message and "Headgate retries" in refused.value.message
     [state] = await key_states(api_database, keys_file, starting.unwrapper)
     assert service.kms in (state.fault or "")
     service.front.fault = None

@@ -1,4 +1,4 @@
-"""Errors of botocore are the program's own where they leave the adapter."""
+"""No error of botocore leaves the adapter."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is wrong with a request is found before it is sent, and said without the token in it."""
+"""A malformed header is refused before the request is sent, with an error that does not show its value."""
 
 from dataclasses import replace
 

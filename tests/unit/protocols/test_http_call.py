@@ -41,13 +41,13 @@ def test_paths_have_one_spelling(path: str, expected: str) -> None:
 
 @pytest.mark.parametrize("path", ["/a%2Fb", "/a%2fb", "/%61%2fb"])
 def test_an_encoded_slash_stays_where_the_server_keeps_it(path: str) -> None:
-    assert normalise_path(path, keeps_slashes=True) == "/a%2Fb"
+    assert normalise_path(path, encoded_slashes=True) == "/a%2Fb"
 
 
 @pytest.mark.parametrize("path", ["/a%2F..%2Fb", "/a%2f%2e%2e", "/..%2Fa", "/a%2F..;x%2Fb", "/a%5Cb", "/a%00"])
 def test_dot_segments_between_encoded_slashes_are_refused(path: str) -> None:
     with pytest.raises(AmbiguousRequestError):
-        normalise_path(path, keeps_slashes=True)
+        normalise_path(path, encoded_slashes=True)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``%2F`` in a path: refused, but for hosts whose catalogue says that the server keeps it; Git beside an API."""
+"""``%2F`` in a path is refused, except for hosts whose catalogue has ``encoded_slashes``; Git beside an API."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def test_a_variable_holds_the_slash(read) -> None:
 
 @pytest.mark.parametrize("host", ["api.github.com", "other.example", "registry.npmjs.org"])
 def test_elsewhere_an_encoded_slash_is_refused(read, host: str) -> None:
-    with pytest.raises(AmbiguousRequestError, match="encoded_slashes in a catalogue"):
+    with pytest.raises(AmbiguousRequestError, match="A catalogue of the host with encoded_slashes"):
         read(host, "/b/photos/o/2026%2Fone.jpg")
 
 

@@ -51,7 +51,7 @@ def test_an_entry_names_what_is_seen_first_or_its_catalogue_does(tmp_path: Path)
         ("tool: t\ndescription: d\nhosts: [H.example]\n", "hosts: 'H.example'"),
         (_HEAD + "unlisted_reads: 1\n", "true or false"),
         (_HEAD + "encoded_slashes: kept\n", "encoded_slashes: true or false"),
-        (_HEAD + f"encoded_slashes: true\nentries: [{_REST}]\n", "beside encoded_slashes"),
+        (_HEAD + f"encoded_slashes: true\nentries: [{_REST}]\n", "cannot be used with encoded_slashes"),
         (_HEAD + "body: xml\n", "'xml' is not one of"),
         (_HEAD + "entries: [1]\n", r"entries\[0\]: a mapping"),
         (_HEAD + f"entries: [{_ENTRY[:-1]}, efect: read}}]\n", r"entries\[0\].efect: unknown"),

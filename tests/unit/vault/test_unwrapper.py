@@ -67,7 +67,7 @@ def test_a_ciphertext_under_another_identifier_is_another_question() -> None:
     assert services.asked == ["one", "one"]
 
 
-def test_a_failure_is_told_at_once_until_the_pause_is_over() -> None:
+def test_a_failure_is_raised_at_once_until_the_pause_is_over() -> None:
     services, clock = Services(), Clock()
     services.broken = True
     unwrapper = Unwrapper(services, monotonic=clock)
@@ -79,7 +79,7 @@ def test_a_failure_is_told_at_once_until_the_pause_is_over() -> None:
     services.broken = False
     clock.now = 1.0
     until = time.monotonic() + 5
-    while time.monotonic() < until:  # nobody waits for the second request: it ends by itself
+    while time.monotonic() < until:  # no caller waits for the second request
         try:
             assert unwrapper.unwrap(one)
             break

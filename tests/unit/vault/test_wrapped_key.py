@@ -26,7 +26,7 @@ def test_the_file_holds_what_the_service_made_and_not_the_key(tmp_path: Path) ->
     assert list(stored.entries) == ["k1", "k2"]
     assert stored.entries["k2"] == keys.wrapped["k2"]
     assert base64.b64encode(bytes(32)).decode() not in repr(stored)
-    with pytest.raises(UnavailableError, match="nothing unwraps those in"):
+    with pytest.raises(UnavailableError, match="holds wrapped keys"):
         load_master_keys(path)
 
 
@@ -57,5 +57,5 @@ def test_a_damaged_entry_names_its_key_and_shows_nothing_of_it(changes: dict[str
     content = json.dumps({"current": "k1", "keys": {"k1": {**_ENTRY, **changes}}}).encode()
     with pytest.raises(UnavailableError) as refused:
         parse_stored_keys(content, "a file")
-    assert "a file is damaged: the key 'k1' is not wrapped as it should be" in refused.value.message
+    assert "a file is damaged: the wrapped key 'k1' is malformed" in refused.value.message
     assert "evil" not in refused.value.message
