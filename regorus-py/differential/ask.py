@@ -31,7 +31,7 @@ EXPRESSION = "expression"
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression of Rego without names."""
+    """An expression of Rego without variables."""
 
     text: str
     name = EXPRESSION

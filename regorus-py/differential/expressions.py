@@ -1,4 +1,4 @@
-"""Expressions of numbers and operators: OPA calculates them with mantissas of 64 bits, and rounds their values only."""
+"""Generates expressions of numbers and operators, which OPA calculates with mantissas of 64 bits."""
 
 from random import Random
 
@@ -11,7 +11,7 @@ SMALL = (1, 2, 3, 7, 10, 49, 100)
 
 
 def expressions(seed: int, count: int) -> list[Expression]:
-    """As many, the same for a seed."""
+    """Returns ``count`` expressions, the same for the same seed."""
     random = Random(seed)  # noqa: S311 - nothing secret
     return [Expression(_expression(random, random.randint(1, DEPTH))) for _ in range(count)]
 

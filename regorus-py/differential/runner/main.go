@@ -1,6 +1,6 @@
 // Calls OPA's builtins: a JSON object {"name", "arguments"} in each line of the input, an outcome in each of the output.
 // {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints. {"expression"} is
-// an expression of Rego.
+// evaluated as an expression of Rego.
 //
 // A set is {"$set": […]} in both directions; an outcome is {"value": …}, {"error": "…"} or {} where there is none.
 package main
@@ -44,7 +44,7 @@ func complaints(module string) string {
 	return `{"value":` + string(encoded) + `}`
 }
 
-// calculated gives the value of an expression.
+// calculated gives the outcome of an expression.
 func calculated(expression string) string {
 	body, err := ast.ParseBody("x = " + expression)
 	if err != nil {

@@ -1,5 +1,5 @@
-//! The engine that evaluates a program: the one that read it, or where operators stand in it, one that reads calls for
-//! them.
+//! The engine that evaluates a program. If the program has operators, this is another engine than the one that parsed
+//! it: it reads calls in place of the operators.
 
 use regorus::Engine;
 
@@ -10,10 +10,11 @@ use crate::rego::program::Program;
 use crate::rego::source::Source;
 use crate::rego::syntax::operators::{Moved, with_calls};
 
-/// No text of a program has it: a `_` more is added as often as one does.
+/// The name of the function; `_` is appended until no text of the program contains it.
 const NAME: &str = "calculate__";
 
-/// `engine`, which has read `program`, or another in its place. Call it after the checks, and on a big stack.
+/// Returns `engine`, which has parsed `program`, or another in its place, and the columns that moved. `strict`: errors of
+/// operators are errors of the evaluation; otherwise the value is undefined. Call it after the checks, on a big stack.
 pub fn calculating(engine: Engine, program: &Program<'_>, strict: bool) -> Result<(Engine, Moved), Complaint> {
     let mut name = String::from(NAME);
     while program.parts.iter().any(|part| part.source.text.contains(&name)) {

@@ -37,7 +37,7 @@ pub struct Compiled {
     /// The rules of its own package, functions left out.
     pub rules: Vec<String>,
     pub limits: Limits,
-    /// For the places in errors.
+    /// For the columns in errors.
     pub moved: Moved,
 }
 

@@ -10,10 +10,11 @@ use regorus::Value;
 
 use super::equal::EXACT_MAX;
 
-/// Of numbers as they are read, and of what operators give.
+/// The precision of numbers as they are read, and of the results of operators.
 const MANTISSA_BITS: u64 = 64;
-/// `product` in OPA starts with a number that was a double.
+/// The precision of `product`, which starts with a double in OPA.
 const PRODUCT_BITS: u64 = 53;
+/// Zeros at the end of a whole number, beyond its shortest digits.
 const ZEROS_MAX: usize = 1_000;
 /// Doubles are between `2^-1074` and `2^1024`.
 const DOUBLE_BITS_MAX: i64 = 1_100;
@@ -49,7 +50,7 @@ impl Float {
         if exponent >= 0 {
             return Self::rounded(digits * power, 0, MANTISSA_BITS);
         }
-        // Two bits more than are kept; a last one says whether anything is left over.
+        // Two more bits than are kept; the last bit is set if there is a remainder.
         let shift = (power.bits() + MANTISSA_BITS + 2).saturating_sub(digits.bits());
         let (sign, digits) = (digits << shift).into_parts();
         let power = power.into_parts().1;
@@ -106,7 +107,7 @@ impl Float {
         if other.is_zero() {
             return None;
         }
-        // Two bits more than are kept; a last one says whether anything is left over.
+        // Two more bits than are kept; the last bit is set if there is a remainder.
         let shift = (other.mantissa.bits() + MANTISSA_BITS + 2).saturating_sub(self.mantissa.bits());
         let (left, right) = (self.mantissa.sign(), other.mantissa.sign());
         let (numerator, denominator) = (self.mantissa.magnitude() << shift, other.mantissa.magnitude());
@@ -126,7 +127,8 @@ impl Float {
         self.exponent >= 0 || self.is_zero() || self.mantissa.trailing_zeros().is_some_and(|zeros| zeros >= shift)
     }
 
-    /// What Go writes for a whole number (`Text('f', -1)`): the fewest digits that tell it apart, and zeros.
+    /// Returns what Go writes for a whole number (`Text('f', -1)`): the fewest digits that identify it, then zeros. None
+    /// for a fraction, or more than `ZEROS_MAX` zeros.
     pub fn to_integer(&self) -> Option<BigInt> {
         let Decimal { digits, point } = self.shortest();
         let zeros = usize::try_from(point).ok()?.checked_sub(digits.len()).filter(|zeros| *zeros <= ZEROS_MAX)?;
@@ -150,7 +152,8 @@ impl Float {
         Some(if self.mantissa.sign() == Sign::Minus { -double } else { double })
     }
 
-    /// Of the absolute value, as `math/big` shortens it (`roundShortest` in ftoa.go): not always to the nearest digit.
+    /// Returns the shortest decimal of the absolute value, as `math/big` finds it (`roundShortest` in ftoa.go): the last
+    /// digit is not always the nearest.
     fn shortest(&self) -> Decimal {
         if self.is_zero() {
             return Decimal { digits: vec![0], point: 1 };
@@ -176,7 +179,7 @@ impl Float {
     }
 }
 
-/// `0.digits * 10^point`, without zeros at the end.
+/// `0.digits * 10^point`. The digits are 0 to 9; the last one is not 0, except in zero.
 struct Decimal {
     digits: Vec<u8>,
     point: i64,
@@ -204,7 +207,7 @@ impl Decimal {
         self.digits.get(index).copied().unwrap_or_default()
     }
 
-    /// Whether the number is to be rounded up where it is cut to `count` digits.
+    /// Whether the number rounds up when it is cut to `count` digits.
     fn is_nearer_above(&self, count: usize) -> bool {
         if self.at(count) == 5 && count + 1 == self.digits.len() {
             self.at(count - 1) % 2 == 1

@@ -1,8 +1,8 @@
-//! The operators `+ - * / %` with OPA's values (`topdown/arithmetic.go`): integers exactly, but for quotients; anything
-//! else with mantissas of 64 bits, where the engine has the 53 of a double. `0.1 + 0.2 == 0.3` and `1 / 3 * 3 == 1` hold.
+//! The operators `+ - * / %` with OPA's values (`topdown/arithmetic.go`). Integers are exact, except in quotients;
+//! everything else has mantissas of 64 bits, where a double has 53. `0.1 + 0.2 == 0.3` and `1 / 3 * 3 == 1` hold.
 //!
-//! A whole expression is calculated at once, so that only its value is rounded to a double. OPA's own functions of
-//! the operators are here as well.
+//! A whole expression is calculated at once, so only its value is rounded to a double. OPA's functions `plus`, `minus`,
+//! `mul`, `div` and `rem` are here too.
 
 use num_bigint::{BigInt, Sign};
 use regorus::Value;
@@ -19,7 +19,7 @@ pub const TABLE: &[Added] = &[
     Added::new("rem", 2, |values| apply_to(b'%', values)),
 ];
 
-/// In the steps of an expression: the next operand. Every other character is an operator.
+/// A step that pushes the next operand. Every other step is an operator.
 pub const OPERAND: char = '.';
 
 const TOO_LONG: &str = "a result of more than 4,096 bits";
@@ -34,8 +34,8 @@ enum Operand {
     Float(Float),
 }
 
-/// The value of an expression: `values` are its steps in postfix notation (`"..+.*"` for `(a + b) * c`) and an array of
-/// its operands.
+/// Returns the value of an expression. `values` are its steps in postfix notation (`"..+.*"` for `(a + b) * c`) and an
+/// array of its operands. The error is a message without a place.
 pub fn calculate(values: &[Value]) -> Result<Value, String> {
     let [Value::String(steps), Value::Array(operands)] = values else {
         return Err(String::from("an expression is its steps and its operands"));
@@ -89,7 +89,7 @@ fn apply(operator: u8, left: Operand, right: Operand) -> Result<Operand, String>
     result.to_integer().map(Operand::Integer).ok_or_else(|| String::from(TOO_LONG))
 }
 
-/// None where the result is no integer of 64 bits.
+/// None if the result is not an integer of 64 bits.
 fn of_small(operator: u8, left: i64, right: i64) -> Result<Option<i64>, String> {
     Ok(match operator {
         b'+' => left.checked_add(right),

@@ -1,7 +1,7 @@
-//! `name("..+", [a, b])` for `a + b`: the engine calculates with doubles, OPA does not (`builtins::operators`).
+//! Writes `name("..+",[a, b])` for `a + b`: the engine calculates with doubles, OPA does not (`builtins::operators`).
 //!
-//! A whole expression such as `(a + b) * c` becomes one call, so its operands stay where they stand, in their order.
-//! Lines stay; columns behind a call move, and `Moved` moves them back.
+//! A whole expression such as `(a + b) * c` becomes one call, and its operands keep their order. Lines do not move;
+//! columns after an inserted text do, and `Moved` gives the author's column.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -18,12 +18,12 @@ use crate::rego::program::Part;
 /// The engine counts a tab as so many columns.
 const TAB_COLUMNS: u32 = 4;
 
-/// Where columns were added, by the path of the module and the line: the first new column, and how many.
+/// The columns that were inserted, by the path of the module and the line: the first one, and how many.
 #[derive(Default)]
 pub struct Moved(BTreeMap<String, BTreeMap<u32, Vec<(u32, u32)>>>);
 
 impl Moved {
-    /// The author's column for one of the engine's.
+    /// Returns the author's column for a column of the engine. Lines and columns start at 1.
     pub fn column(&self, path: &str, line: u32, column: u32) -> u32 {
         let added = self.0.get(path).and_then(|lines| lines.get(&line)).map_or(&[][..], Vec::as_slice);
         let before = added.iter().filter(|(first, _)| *first < column);
@@ -31,7 +31,7 @@ impl Moved {
     }
 }
 
-/// The text of `part` with calls of `name` for its operators; None where it has none.
+/// Returns the text of `part` with calls of `name` in place of its operators; None if it has no operator.
 pub fn with_calls(part: &Part<'_>, name: &str, moved: &mut Moved) -> Result<Option<String>, Complaint> {
     let text = part.source.text;
     let mut expressions = Expressions { part, text, name, seen: BTreeSet::new(), edits: Vec::new(), first: None };
@@ -132,7 +132,7 @@ impl Visitor for Expressions<'_, '_> {
 }
 
 impl Expressions<'_, '_> {
-    /// The steps of an expression, and the places of its operands.
+    /// Collects the steps of an expression in postfix notation, and the places of its operands.
     fn read(&mut self, expression: &Expr, steps: &mut String, operands: &mut Vec<Option<Range<usize>>>) {
         if let Expr::ArithExpr { op, lhs, rhs, eidx, .. } = expression {
             self.seen.insert(*eidx);
@@ -151,6 +151,7 @@ impl Expressions<'_, '_> {
         }
     }
 
+    /// Returns the edits that write an expression as a call; None if its text cannot be read.
     fn call(
         &self,
         expression: &Expr,
@@ -193,7 +194,7 @@ impl Expressions<'_, '_> {
     }
 }
 
-/// What stands before, between or after operands.
+/// The places of operators and parentheses before, between or after operands.
 #[derive(Default)]
 struct Gap {
     close: Vec<usize>,
@@ -202,7 +203,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// None where anything else stands there than operators, parentheses, space and comments.
+    /// None if the text has anything but operators, parentheses, white space and comments.
     fn read(text: &str, range: Range<usize>) -> Option<Self> {
         let mut gap = Self::default();
         let mut is_comment = false;
