@@ -7,7 +7,7 @@ crowd out the rest otherwise. The passages are read while training and written n
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -21,11 +21,7 @@ from headgate.detectors.limits import Budget, Limits
 from headgate.kernel.canonical_json import JsonObject
 from tests.labelled.clean import clean_texts
 
-_MINED_FILES_OF_KIND: Final = 250
 _MINED_FILES_OF_PACKAGE: Final = 8
-_MINED_CHARACTERS: Final = 32_768
-"""How far a mined file is read."""
-
 _OF_KIND_MAX: Final = 600
 _OF_FILE_MAX: Final = 8
 _AROUND: Final = 100
@@ -35,11 +31,21 @@ _BAR_FILES_OF_KIND: Final = 100
 _PATIENT: Final = Limits(seconds_max=60)
 
 
-def mistaken_passages(learned: Learned, words: InjectionWords) -> list[str]:
+class Round(NamedTuple):
+    """How many files of a kind are mined, and how far each is read."""
+
+    files_of_kind: int
+    characters: int
+
+
+MINING_ROUNDS: Final = (Round(250, 32_768), Round(500, 65_536))
+
+
+def mistaken_passages(learned: Learned, words: InjectionWords, mining: Round) -> list[str]:
     """The likeliest of each kind."""
     model = learned.model()
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
-    for kind, text in _mined_texts():
+    for kind, text in _mined_texts(mining):
         windows = sorted(_windows(text, words, model), key=lambda one: -one.log_odds)
         found[kind] += [
             (one.log_odds, text[max(0, one.start - _AROUND) : one.end + _AROUND]) for one in windows[:_OF_FILE_MAX]
@@ -74,10 +80,10 @@ def _windows(text: str, words: InjectionWords, model: WindowModel) -> Iterator[W
     return likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), 0.0)
 
 
-def _mined_texts() -> Iterator[tuple[str, str]]:
+def _mined_texts(mining: Round) -> Iterator[tuple[str, str]]:
     """(kind, text)"""
-    for one in chosen_files("mined", _MINED_FILES_OF_KIND, of_package=_MINED_FILES_OF_PACKAGE):
-        yield one.kind, _text_of(one)[:_MINED_CHARACTERS]
+    for one in chosen_files("mined", mining.files_of_kind, of_package=_MINED_FILES_OF_PACKAGE):
+        yield one.kind, _text_of(one)[: mining.characters]
     yield from ((_PIECES, text) for _, text in clean_texts())
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from benchmarks.injection_mining import bar_file_scores, mistaken_passages
+from benchmarks.injection_mining import MINING_ROUNDS, bar_file_scores, mistaken_passages
 from benchmarks.injection_windows_training import Example, Table, learn_windows, left_out, threshold, write
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -137,9 +137,13 @@ def train_windows() -> None:
     words = injection_words()
     table = Table(examples(), words)
     learned = learn_windows(table, np.ones(len(table.injected), bool))
-    mined = [Example(text, injected=False, counts=1.0, group="") for text in mistaken_passages(learned, words)]
-    table = table.joined(Table([*mined, *plainest()], words))
-    learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
+    known: set[str] = set()
+    for mining in MINING_ROUNDS:
+        passages = [text for text in mistaken_passages(learned, words, mining) if text not in known]
+        mined = [Example(text, injected=False, counts=1.0, group="") for text in passages]
+        table = table.joined(Table(mined if known else [*mined, *plainest()], words))
+        learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
+        known.update(passages)
     if "--writers" in sys.argv:
         show_writers(table, words)
     of_files = bar_file_scores(learned, words)

