@@ -14,6 +14,8 @@ from itertools import groupby
 from typing import Final
 from urllib.parse import unquote
 
+import re2
+
 from headgate.detectors.carried_persons import names_persons
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
 from headgate.detectors.encodings import from_base64, from_hexadecimal
@@ -67,7 +69,7 @@ _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
 _LINES_MIN: Final = 3
-_TEXT_IN_JSON: Final = re.compile(r'"((?:[^"\\]|\\.){24,})"')
+_TEXT_IN_JSON: Final = re2.compile(r'"((?:[^"\\]|\\.){24,})"')
 _PRINTABLE_SHARE: Final = 0.97
 _GZIP: Final = b"\x1f\x8b"
 

@@ -37,6 +37,7 @@ _BIRTHS_MIN: Final = 4
 _NAME_BYTES: Final = 64
 _NAME_BEFORE: Final = BytePattern(rb"\b[A-Z][a-z]{1,24} [A-Z][a-z]{1,24}[ ,;|\t:]{1,4}$")
 _ROWS_MAX: Final = 2000
+_COLUMNS_MAX: Final = 100
 _COLUMN_SIGNS: Final = ("\t", ";", "|", ",")
 _LABEL_MAX: Final = 130
 _BIRTH_YEARS: Final = range(1920, 2021)
@@ -178,9 +179,7 @@ def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
         if sign and len(label) <= _LABEL_MAX and value and b"\n" not in label:
             _add_labelled(label, value, start + len(label) + 2, facts)
         if b"\n" in piece:
-            if not budget.has_time():
-                return
-            _read_table(value if sign and b"\n" not in label else piece, start, facts)
+            _read_table(value if sign and b"\n" not in label else piece, start, facts, budget)
         start += len(piece) + len(SEPARATOR)
 
 
@@ -218,12 +217,14 @@ def is_unlabelled_birth(text: str) -> bool:
     return match is not None and int(match[1] or match[2]) in _UNLABELLED_YEARS
 
 
-def _read_table(piece: bytes, start: int, facts: Facts) -> None:
+def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
     """Lines below a line of names with the same sign between them; lines that begin with a name and a colon."""
     lines = [one for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip()]
     columns: list[Fact | None] = []
     between = b""
     for line in lines:
+        if not budget.has_time():
+            return
         cells = line.split(between) if between else []
         if columns and len(cells) >= len(columns) - 1 and len(cells) > 1:
             for fact, written in zip(columns, cells, strict=False):
@@ -240,7 +241,7 @@ def _read_table(piece: bytes, start: int, facts: Facts) -> None:
 def _heading(line: bytes) -> tuple[list[Fact | None], bytes]:
     """What its columns tell, if two are of persons."""
     for sign in map(str.encode, _COLUMN_SIGNS):
-        if sign in line and len(line) <= 1000:
+        if 0 < line.count(sign) < _COLUMNS_MAX and len(line) <= 1000:
             facts = [_fact_of(one.decode("utf-8", "replace").replace("_", " ")) for one in line.split(sign)]
             if sum(one is not None for one in facts) >= 2 or (
                 (Fact.NAME in facts or Fact.NAMED in facts) and len(facts) >= 2 and not set(line) & set(b"(){}=")

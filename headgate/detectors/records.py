@@ -5,6 +5,8 @@ import re
 from itertools import pairwise
 from typing import Final
 
+import re2
+
 _ROWS_MIN: Final = 3
 _COLUMN_SIGNS: Final = ",;\t|:"
 _ROW_SIGNS: Final = "~|"
@@ -20,12 +22,13 @@ _MEMBERS_OF_A_MACHINE: Final = frozenset(
 _MEMBERS_MIN: Final = 4
 
 
-_SOURCE_LINE: Final = re.compile(
-    r"(?m)^\s*(?:(?:async )?def \w+\(.*\).*:$|class \w+.*[:{]$|import [\w.]+;?$|from [\w.]+ import |#include "
+# RE2, which reads a text once: lines that end late cost the module re seconds.
+_SOURCE_LINE: Final = re2.compile(
+    r"(?m)^[ \t]*(?:(?:async )?def \w+\(.*\).*:$|class \w+.*[:{]$|import [\w.]+;?$|from [\w.]+ import |#include "
     r"|(?:export )?(?:async )?function \w*\(|(?:const|let|var) \w+ = |return [^.]{1,80};?$|(?:if|for) .{1,80}[:{]$"
     r"|\w+(?:\.\w+)* [-+]?= .{1,120};?$|\}|package \w+;?$|(?:public|private|protected|static|func|fn) .{1,120}\{$)"
 )
-_DIFF: Final = re.compile(
+_DIFF: Final = re2.compile(
     r"(?m)^(?:diff --git a/|@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+|INSERT INTO \S+.{0,400}\bVALUES\b|export [A-Z_]{2,40}=)"
 )
 _SOURCE_LINES_MIN: Final = 3

@@ -86,8 +86,26 @@ def hostile_texts(size: int) -> dict[str, str]:
         "beginnings in fields": json.dumps(["ghp_"] * (size // 8)),
         "short fields": json.dumps(["a1"] * (size // 6)),
         "context": repeat("ssn nhs sin cpf nif bsn 123456789 "),
+        "wide tables": repeat("a," * 490 + "\n"),
+        "narrow tables": repeat("name,mail\n"),
+        "labels": repeat("name: x\n"),
         "card digits": "".join(rng.choices("4 0123456789", k=size)),
     }  # fmt: skip
+
+
+def hostile_parameters(size: int) -> dict[str, str]:
+    """Of the query of a call, each of about ``size`` characters."""
+    return {
+        "empty lines": "\n" * size,
+        "parentheses": "\ndef a(" + ")" * size,
+        "a long name": "\nclass " + "a" * size,
+        "rows of a database": "\nINSERT INTO " + "x" * size,
+        "quotes in JSON": base64.b64encode(('{"' + '\\"' * (size * 3 // 8)).encode()).decode(),
+        "percent of percent": "%25252541" * (size // 9),
+        "one token": "A" * size,
+        "births": "1.1.1950 " * (size // 9),
+        "names": "Anna Maria, " * (size // 12),
+    }
 
 
 def _nested_json(size: int) -> str:
