@@ -184,21 +184,21 @@ def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
 
 
 def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:
-    fact = _fact_of(label.decode("utf-8", "replace"))
-    if fact is not None and len(value) <= _LABEL_MAX and (fact is not Fact.BIRTH or _is_birth(value)):
-        facts.add(fact, value if fact is not Fact.STREET else b"@" + value, start)
+    if len(value) <= _LABEL_MAX:
+        _add_named(_fact_of(label.decode("utf-8", "replace")), value, start, facts)
 
 
-@cache
-def _labels() -> tuple[tuple[Fact, re2._Regexp], ...]:
-    return person_words().labels
+def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> None:
+    """``fact``: by the name of a member or column. A street by its name is another value than one in a text."""
+    if fact is not None and (fact is not Fact.BIRTH or _is_birth(value)):
+        facts.add(fact, b"@" + value if fact is Fact.STREET else value, start)
 
 
 def _fact_of(label: str) -> Fact | None:
     """A label is the words of a name, and the name again: ``first Name firstName``."""
     wanted = label.strip().strip("\"'*").strip()
     words = wanted.rpartition(" ")[0] if "_" in wanted or _repeats(wanted) else wanted
-    return next((fact for fact, pattern in _labels() if pattern.fullmatch(words.strip())), None)
+    return next((fact for fact, pattern in person_words().labels if pattern.fullmatch(words.strip())), None)
 
 
 def _repeats(label: str) -> bool:
@@ -229,8 +229,8 @@ def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
         if columns and len(cells) >= len(columns) - 1 and len(cells) > 1:
             for fact, written in zip(columns, cells, strict=False):
                 cell = written.strip().strip(b'"')
-                if fact is not None and cell.strip(b"-: ") and (fact is not Fact.BIRTH or _is_birth(cell)):
-                    facts.add(fact, b"@" + cell if fact is Fact.STREET else cell, start)
+                if cell.strip(b"-: "):
+                    _add_named(fact, cell, start, facts)
             continue
         columns, between = _heading(line)
         label, sign, value = line.partition(b":")
