@@ -8,6 +8,7 @@ from headgate.kms.key_address import AwsKey, KeyAddress, TransitKey
 
 if TYPE_CHECKING:
     from headgate.kms.aws_kms import AwsKms
+    from headgate.kms.transit import Transit
 
 
 class KeyServices:
@@ -23,9 +24,7 @@ class KeyServices:
             case AwsKey():
                 return await self._aws().encrypt(key, plain, context)
             case TransitKey():
-                from headgate.kms import transit  # noqa: PLC0415 - few processes use it
-
-                return await transit.encrypt(self._access, key, plain, context)
+                return await self._transit().encrypt(key, plain, context)
 
     async def decrypt(self, key: KeyAddress, ciphertext: str, context: Mapping[str, str]) -> bytes:
         """Returns the plaintext."""
@@ -33,9 +32,7 @@ class KeyServices:
             case AwsKey():
                 return await self._aws().decrypt(key, ciphertext, context)
             case TransitKey():
-                from headgate.kms import transit  # noqa: PLC0415 - as above
-
-                return await transit.decrypt(self._access, key, ciphertext, context)
+                return await self._transit().decrypt(key, ciphertext, context)
 
     async def sign(self, key: KeyAddress, message: bytes) -> bytes:
         """Returns what the service sends as an Ed25519 signature. The caller verifies it."""
@@ -43,9 +40,7 @@ class KeyServices:
             case AwsKey():
                 return await self._aws().sign(key, message)
             case TransitKey():
-                from headgate.kms import transit  # noqa: PLC0415 - as above
-
-                return await transit.sign(self._access, key, message)
+                return await self._transit().sign(key, message)
 
     async def public_key(self, key: KeyAddress) -> tuple[KeyAddress, bytes]:
         """Returns the 32 bytes of an Ed25519 key, and the address with which this key signs even after the service has
@@ -54,13 +49,16 @@ class KeyServices:
             case AwsKey():
                 return key, await self._aws().public_key(key)
             case TransitKey():
-                from headgate.kms import transit  # noqa: PLC0415 - as above
-
-                return await transit.public_key(self._access, key)
+                return await self._transit().public_key(key)
 
     def _aws(self) -> "AwsKms":
         if self._opened is None:
-            from headgate.kms.aws_kms import AwsKms  # noqa: PLC0415 - as above
+            from headgate.kms.aws_kms import AwsKms  # noqa: PLC0415 - few processes use it
 
             self._opened = AwsKms(self._access)
         return self._opened
+
+    def _transit(self) -> "Transit":
+        from headgate.kms.transit import Transit  # noqa: PLC0415 - as above
+
+        return Transit(self._access)

@@ -26,68 +26,74 @@ _CIPHERTEXT: Final = "vault:v"
 _SHOWN: Final = 200
 
 
-async def encrypt(access: KmsAccess, key: TransitKey, plain: bytes, context: Mapping[str, str]) -> str:
-    """Returns the ciphertext in Vault's form (``vault:v1:…``). Raises UnavailableError."""
-    body = {"plaintext": _base64(plain), **_bound(context)}
-    if key.version is not None:
-        body["key_version"] = key.version
-    ciphertext = text_of(await _post(access, "encrypt", key, body), "ciphertext", _SERVICE)
-    if not ciphertext.startswith(_CIPHERTEXT):
-        raise UnavailableError(f"{_SERVICE} answered without a ciphertext ({_CIPHERTEXT}…)")
-    return ciphertext
+class Transit:
+    """The engine at one mount of one server."""
 
+    def __init__(self, access: KmsAccess) -> None:
+        self._access = access
 
-async def decrypt(access: KmsAccess, key: TransitKey, ciphertext: str, context: Mapping[str, str]) -> bytes:
-    """Returns the plaintext. Raises UnavailableError."""
-    data = await _post(access, "decrypt", key, {"ciphertext": ciphertext, **_bound(context)})
-    return bytes_of(text_of(data, "plaintext", _SERVICE), "plaintext", _SERVICE)
+    async def encrypt(self, key: TransitKey, plain: bytes, context: Mapping[str, str]) -> str:
+        """Returns the ciphertext in Vault's form (``vault:v1:…``). Raises UnavailableError."""
+        body = {"plaintext": _base64(plain), **_bound(context)}
+        if key.version is not None:
+            body["key_version"] = key.version
+        ciphertext = text_of(await self._post("encrypt", key, body), "ciphertext", _SERVICE)
+        if not ciphertext.startswith(_CIPHERTEXT):
+            raise UnavailableError(f"{_SERVICE} answered without a ciphertext ({_CIPHERTEXT}…)")
+        return ciphertext
 
+    async def decrypt(self, key: TransitKey, ciphertext: str, context: Mapping[str, str]) -> bytes:
+        """Returns the plaintext. Raises UnavailableError."""
+        data = await self._post("decrypt", key, {"ciphertext": ciphertext, **_bound(context)})
+        return bytes_of(text_of(data, "plaintext", _SERVICE), "plaintext", _SERVICE)
 
-async def sign(access: KmsAccess, key: TransitKey, message: bytes) -> bytes:
-    """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
-    body: dict[str, object] = {"input": _base64(message)}
-    if key.version is not None:
-        body["key_version"] = key.version
-    signature = text_of(await _post(access, "sign", key, body), "signature", _SERVICE)
-    return bytes_of(signature.rpartition(":")[2], "signature", _SERVICE)
+    async def sign(self, key: TransitKey, message: bytes) -> bytes:
+        """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
+        body: dict[str, object] = {"input": _base64(message)}
+        if key.version is not None:
+            body["key_version"] = key.version
+        signature = text_of(await self._post("sign", key, body), "signature", _SERVICE)
+        return bytes_of(signature.rpartition(":")[2], "signature", _SERVICE)
 
+    async def public_key(self, key: TransitKey) -> tuple[TransitKey, bytes]:
+        """Returns the key with the version that signs, and the public key of that version (32 bytes). Raises
+        UnavailableError."""
+        data = await self._ask("GET", "keys", key, None)
+        if data.get("type") != "ed25519":
+            raise UnavailableError(
+                f"the transit key {key.name} is of another type than ed25519: name a key of that type"
+            )
+        version, versions = key.version or data.get("latest_version"), data.get("keys")
+        found = versions.get(str(version)) if isinstance(versions, dict) else None
+        if not isinstance(version, int) or found is None:
+            raise UnavailableError(f"the transit key {key.name} has no version {version}")
+        material = text_of(found, "public_key", _SERVICE)
+        return TransitKey(key.name, version), bytes_of(material, "public_key", _SERVICE)
 
-async def public_key(access: KmsAccess, key: TransitKey) -> tuple[TransitKey, bytes]:
-    """Returns the key with the version that signs, and the public key of that version (32 bytes). Raises
-    UnavailableError."""
-    data = await _ask(access, "GET", "keys", key, None)
-    if data.get("type") != "ed25519":
-        raise UnavailableError(f"the transit key {key.name} is of another type than ed25519: name a key of that type")
-    version, versions = key.version or data.get("latest_version"), data.get("keys")
-    found = versions.get(str(version)) if isinstance(versions, dict) else None
-    if not isinstance(version, int) or found is None:
-        raise UnavailableError(f"the transit key {key.name} has no version {version}")
-    material = text_of(found, "public_key", _SERVICE)
-    return TransitKey(key.name, version), bytes_of(material, "public_key", _SERVICE)
+    async def _post(self, operation: str, key: TransitKey, body: dict[str, object]) -> dict[str, object]:
+        return await self._ask("POST", operation, key, body)
 
-
-async def _post(access: KmsAccess, operation: str, key: TransitKey, body: dict[str, object]) -> dict[str, object]:
-    return await _ask(access, "POST", operation, key, body)
-
-
-async def _ask(
-    access: KmsAccess, method: str, operation: str, key: TransitKey, body: dict[str, object] | None
-) -> dict[str, object]:
-    if access.vault_address is None:
-        raise UnavailableError("the address of Vault is not set: set VAULT_ADDR")
-    url = f"{access.vault_address.rstrip('/')}/v1/{quote(access.transit_mount)}/{operation}/{quote(key.name)}"
-    headers = {"x-vault-request": "true", "x-vault-token": _token(access).reveal()}
-    if access.vault_namespace is not None:
-        headers["x-vault-namespace"] = access.vault_namespace
-    content = b""
-    if body is not None:
-        headers["content-type"] = "application/json"
-        content = json.dumps(body).encode()
-    answer = await exchange(access, method, url, headers, content, access.vault_ca_file)
-    data = answer.document.get("data")
-    if answer.status != 200 or not isinstance(data, dict):
-        raise UnavailableError(f"{_SERVICE} answered {answer.status} to {operation} with {key.name}{_reason(answer)}")
-    return data
+    async def _ask(
+        self, method: str, operation: str, key: TransitKey, body: dict[str, object] | None
+    ) -> dict[str, object]:
+        if self._access.vault_address is None:
+            raise UnavailableError("the address of Vault is not set: set VAULT_ADDR")
+        engine = f"{self._access.vault_address.rstrip('/')}/v1/{quote(self._access.transit_mount)}"
+        url = f"{engine}/{operation}/{quote(key.name)}"
+        headers = {"x-vault-request": "true", "x-vault-token": _token(self._access).reveal()}
+        if self._access.vault_namespace is not None:
+            headers["x-vault-namespace"] = self._access.vault_namespace
+        content = b""
+        if body is not None:
+            headers["content-type"] = "application/json"
+            content = json.dumps(body).encode()
+        answer = await exchange(self._access, method, url, headers, content, self._access.vault_ca_file)
+        data = answer.document.get("data")
+        if answer.status != 200 or not isinstance(data, dict):
+            raise UnavailableError(
+                f"{_SERVICE} answered {answer.status} to {operation} with {key.name}{_reason(answer)}"
+            )
+        return data
 
 
 def _token(access: KmsAccess) -> Secret:

@@ -6,9 +6,9 @@ import pytest
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
-from headgate.kms import transit
 from headgate.kms.access import KmsAccess
 from headgate.kms.key_address import TransitKey
+from headgate.kms.transit import Transit
 
 _ACCESS = KmsAccess(vault_address="http://127.0.0.1:9", vault_token=Secret("hvs.token"))
 
@@ -23,5 +23,5 @@ _ACCESS = KmsAccess(vault_address="http://127.0.0.1:9", vault_token=Secret("hvs.
 )
 async def test_a_header_that_cannot_be_sent_is_named_and_not_shown(access: KmsAccess, header: str) -> None:
     with pytest.raises(UnavailableError, match=f"the header {header} for 127\\.0\\.0\\.1 has a line end") as refused:
-        await transit.decrypt(access, TransitKey("master"), "vault:v1:AA==", {})
+        await Transit(access).decrypt(TransitKey("master"), "vault:v1:AA==", {})
     assert "hvs" not in refused.value.message
