@@ -11,7 +11,7 @@ from regorus import BytePattern
 from headgate.detectors import encodings
 from headgate.detectors.containers import Member, UnscannableError, container_of, members
 from headgate.detectors.digits import Spelled, spelled_digits
-from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Node, Origin
+from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Origin
 from headgate.detectors.joined import JOINED_STEPS, joined_texts
 from headgate.detectors.limits import Budget
 from headgate.detectors.markup import is_marked_up, without_markup
@@ -24,10 +24,6 @@ from headgate.detectors.visible import visible
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
-_INTEGER_MIN: Final = 100_000
-_LONG_NAME: Final = 8
-_CODES_MIN: Final = 8
-_CODE_END: Final = 0xD800
 _JSON_STARTS: Final = ("{", "[")
 _PERCENT: Final = BytePattern(rb"[!-;=?-~]*%(?:u[0-9A-Fa-f]{4}|[0-9A-Fa-f]{2})[!-;=?-~]*")
 _ESCAPES: Final = BytePattern(
@@ -98,9 +94,9 @@ def _add_joined(document: Document, texts: Iterable[tuple[Origin, str]], budget:
 
 def _decode(document: Document, budget: Budget) -> None:
     first = 0
-    while first < len(document.pieces):
-        next_level = len(document.pieces)
-        if document.pieces[first].origin.depth >= budget.limits.decoding_depth_max:
+    while first < document.pieces:
+        next_level = document.pieces
+        if document.piece(first).origin.depth >= budget.limits.decoding_depth_max:
             if _has_more(document, first):
                 budget.note(GapReason.DECODING_DEPTH, "encoded more often than is decoded")
             break
@@ -109,45 +105,15 @@ def _decode(document: Document, budget: Budget) -> None:
 
 
 def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Budget) -> None:
-    if isinstance(value, str):
-        _add_text(document, value, origin, budget)
-        return
-    stack: list[tuple[JsonValue, Node | None]] = [(value, origin.node)]
-    while stack:
-        one, node = stack.pop()
-        if isinstance(one, str):
-            _add_text(document, one, Origin(origin.outer, origin.step, node), budget)
-        elif isinstance(one, list) and len(one) >= _CODES_MIN and (spelled_out := _from_codes(one)) is not None:
-            _add_text(document, spelled_out, Origin(origin.outer, origin.step, node), budget)
-        elif isinstance(one, int | float) and abs(one) >= _INTEGER_MIN and one == one // 1:
-            _add_text(document, str(int(one)), Origin(origin.outer, origin.step, node), budget)
-        else:
-            if node is not None and isinstance(node.key, str) and _is_worth_naming(document, node.key):
-                _add_text(document, "", Origin(origin.outer, origin.step, node), budget)
-            if isinstance(one, dict):
-                stack.extend((member, Node(node, name)) for name, member in reversed(one.items()))
-            elif isinstance(one, list):
-                stack.extend((item, Node(node, position)) for position, item in reversed(list(enumerate(one))))
-
-
-def _from_codes(items: list[JsonValue]) -> str | None:
-    """A list of the codes of characters, or of single characters, as the text that it spells."""
-    if all(type(item) is int and 9 <= item < _CODE_END for item in items):
-        text = "".join(map(chr, items))  # type: ignore[arg-type]  # checked above
-        return text if encodings.as_text(text.encode("utf-8", "replace")) is not None else None
-    return None
-
-
-def _is_worth_naming(document: Document, name: str) -> bool:
-    """A long name may hold anything; short ones are the same few again and again, and are looked at once."""
-    return len(name) >= _LONG_NAME or document.is_new_name(name)
+    for text, its_origin in document.add_ordinary(value, origin, budget.limits):
+        _add_text(document, text, its_origin, budget)
 
 
 def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> None:
     if document.size + len(text) > budget.limits.input_bytes_max:
         budget.note(GapReason.INPUT_SIZE, f"larger than {budget.limits.input_bytes_max} bytes")
         text = text[: max(0, budget.limits.input_bytes_max - document.size)]
-    if len(document.pieces) >= budget.limits.values_max:
+    if document.pieces >= budget.limits.values_max:
         budget.note(GapReason.VALUES, f"more than {budget.limits.values_max} values")
         return
     if origin.depth < budget.limits.decoding_depth_max and text.lstrip()[:1] in _JSON_STARTS:
@@ -172,7 +138,7 @@ def _has_more(document: Document, first: int) -> bool:
 
 
 def _decode_level(document: Document, first: int, budget: Budget) -> None:
-    base = document.pieces[first].start
+    base = document.piece(first).start
     buffer = document.buffer(first)
     budget.new_pass(len(buffer))
     whole: list[tuple[int, int]] = []

@@ -5,15 +5,18 @@ member's name stands before its value as a label does in a form: ``iban: DE…``
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Container
+from collections.abc import Container, Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from regorus import TEXT_SEPARATOR, TextBuffer
+
+from headgate.detectors.limits import Limits
 from headgate.detectors.model import Place, Span, masked_sample
 from headgate.detectors.visible import visible
+from headgate.kernel.canonical_json import JsonValue
 
-SEPARATOR: Final = b"\n\x00\n"
+SEPARATOR: Final = TEXT_SEPARATOR
 """Between two texts; no pattern matches across it."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -39,14 +42,13 @@ class Node(NamedTuple):
             node = node.parent
         return "" if node is None else str(node.key)
 
-    def label(self) -> str:
-        """The name; where it says nothing by itself (``value``), with the one above."""
-        name = self.name()
-        if name.lower() in _GENERIC_NAMES and self.parent is not None:
-            above = self.parent.name()
-            if above != name and len(above) <= _NAME_MAX:
-                return f"{above} {name}"
-        return name
+
+def node_of(path: Path, start: Node | None = None) -> Node | None:
+    """The last of these steps from ``start``."""
+    node = start
+    for key in path:
+        node = Node(node, key)
+    return node
 
 
 def path_of(node: Node | None) -> Path:
@@ -112,10 +114,7 @@ class Attachment(NamedTuple):
     data: bytes
 
     def node(self) -> Node | None:
-        node: Node | None = None
-        for key in self.path:
-            node = Node(node, key)
-        return node
+        return node_of(self.path)
 
 
 class JoinedText(NamedTuple):
@@ -140,29 +139,38 @@ class Piece(NamedTuple):
 class Document:
     """The buffer while it grows, and the way back from it."""
 
-    __slots__ = ("_chunks", "_long_names", "_names", "_starts", "pieces", "size")
+    __slots__ = ("_long_names", "_texts")
 
     def __init__(self) -> None:
-        self._names: set[str] = set()
         self._long_names: set[str] = set()
-        self._chunks: list[bytes] = []
-        self._starts: list[int] = []
-        self.pieces: list[Piece] = []
-        self.size = 0
+        self._texts = TextBuffer(self._label)
+
+    @property
+    def size(self) -> int:
+        return self._texts.size
+
+    @property
+    def pieces(self) -> int:
+        return len(self._texts)
 
     def add(self, text: str, origin: Origin, *, folded: bool) -> None:
-        label = b"" if origin.node is None else self._label(origin.node)
-        value = text.encode("utf-8", "replace")
-        start = self.size
-        self._starts.append(start)
-        self._chunks.append(label + value)
-        end = start + len(label) + len(value)
-        self.pieces.append(Piece(origin, folded, start, start + len(label), end))
-        self.size = end + len(SEPARATOR)
+        node, name, label = origin.node, None, b""
+        if node is not None:
+            name = node.name()
+            label = self._label(name, None if node.parent is None else node.parent.name())
+        self._texts.add(origin, name, label, text.encode("utf-8", "replace"), folded, origin.outer is None)
 
-    def _label(self, node: Node) -> bytes:
-        """A name of megabytes stands before the first of its values only: each of a thousand would repeat it."""
-        name = node.label()
+    def add_ordinary(self, value: JsonValue, origin: Origin, limits: Limits) -> Iterator[tuple[str, Origin]]:
+        """Adds the ordinary texts of a value as it is walked (``regorus.TextBuffer.walk``). Yields the others."""
+        is_outermost = origin.outer is None
+        for text, path in self._texts.walk(value, origin, is_outermost, limits.input_bytes_max, limits.values_max):
+            yield text, _at(origin, path)
+
+    def _label(self, name: str, above: str | None) -> bytes:
+        """The name; where it says nothing by itself (``value``), with the one above. A name of megabytes stands before
+        the first of its values only: each of a thousand would repeat it."""
+        if name.lower() in _GENERIC_NAMES and above is not None and above != name and len(above) <= _NAME_MAX:
+            name = f"{above} {name}"
         if len(name) > _NAME_MAX and not self._is_new_long_name(name):
             name = name[:_NAME_MAX]
         return _label(name)
@@ -173,19 +181,26 @@ class Document:
         self._long_names.add(name)
         return True
 
-    def is_new_name(self, name: str) -> bool:
-        """Whether nobody has asked about it before."""
-        if name in self._names:
-            return False
-        self._names.add(name)
-        return True
-
     def buffer(self, first_piece: int = 0) -> bytes:
         """The bytes from this piece on."""
-        return SEPARATOR.join(self._chunks[first_piece:])
+        return self._texts.bytes(first_piece)
+
+    def piece(self, number: int) -> Piece:
+        origin, path, folded, start, text_start, end = self._texts.piece(number)
+        return Piece(origin if path is None else _at(origin, path), folded, start, text_start, end)
 
     def piece_at(self, offset: int) -> Piece:
-        return self.pieces[bisect_right(self._starts, offset) - 1]
+        return self.piece(self._texts.index_at(offset))
+
+    def outermost_texts(self) -> Iterator[tuple[str | None, str]]:
+        """Those that were not decoded from another, with the names of their members."""
+        for number in range(len(self._texts)):
+            if (one := self._texts.outermost(number)) is not None:
+                yield one
+
+
+def _at(origin: Origin, path: Path) -> Origin:
+    return origin._replace(node=node_of(path, origin.node)) if path else origin
 
 
 @lru_cache(maxsize=2048)

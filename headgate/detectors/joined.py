@@ -6,10 +6,10 @@ Only what is exact counts there (credentials of a known form, keywords): numbers
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final
 
-from headgate.detectors.document import ROOT, Document, JoinedText, Origin, Piece
+from headgate.detectors.document import ROOT, Document, JoinedText, Origin
 from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY
@@ -63,16 +63,16 @@ def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -
     in_order: list[str] = []
     by_name: dict[str, list[str]] = {}
     left = JOINED_BYTES_MAX
-    for piece, text in _texts(documents):
-        if not text or piece.origin.outer is not None:
+    for name, text in chain.from_iterable(document.outermost_texts() for document in documents):
+        if not text:
             continue
         short = edges_of(text)
         left -= len(short)
         if left < 0:
             break
         in_order.append(short)
-        if piece.origin.node is not None:
-            by_name.setdefault(_DIGITS.sub("", piece.origin.node.name()), []).append(short)
+        if name is not None:
+            by_name.setdefault(_DIGITS.sub("", name), []).append(short)
     if len(in_order) > 1:
         groups = [in_order, *(texts for texts in by_name.values() if 1 < len(texts) < len(in_order))]
         yield Origin(ROOT, "fields", None), "\n".join(_lines(texts, least_end=0) for texts in groups)
@@ -80,13 +80,6 @@ def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -
         before = "".join(one.before)
         text = _lines([*one.before, one.text], least_end=len(before) + 1)
         yield Origin(ROOT, "requests", None, size=len(before.encode("utf-8", "replace"))), text
-
-
-def _texts(documents: Sequence[Document]) -> Iterator[tuple[Piece, str]]:
-    for document in documents:
-        buffer = document.buffer()
-        for piece in document.pieces:
-            yield piece, buffer[piece.text_start : piece.end].decode("utf-8", "replace")
 
 
 def _lines(pieces: list[str], *, least_end: int) -> str:

@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-import re2
 from regorus import BytePattern, PatternError
 
 from headgate.configuration.resources import resource_path
@@ -73,13 +72,14 @@ _OF_LABEL: Final = {
     "place": Fact.STREET,
     "private": Fact.PRIVATE,
 }
+_FACTS: Final = tuple(_OF_LABEL.values())
 
 
 @dataclass(frozen=True, slots=True)
 class PersonWords:
-    """``labels``: whole names of members and columns."""
+    """``labels``: whole names of members and columns, a group for each of ``_OF_LABEL``."""
 
-    labels: tuple[tuple[Fact, re2._Regexp], ...]
+    labels: BytePattern
     streets: BytePattern
 
 
@@ -91,23 +91,26 @@ def person_words() -> PersonWords:
     section = document.section("labels")
     try:
         return PersonWords(
-            tuple(
-                (fact, re2.compile(f"(?i)(?:{'|'.join(f'(?:{one})' for one in section.strings(name))})"))
-                for name, fact in _OF_LABEL.items()
-            ),
-            BytePattern("|".join(f"(?:{one})" for one in document.strings("streets")).encode()),
+            BytePattern(f"(?i){'|'.join(f'({_any_of(section.strings(name))})' for name in _OF_LABEL)}".encode()),
+            BytePattern(_any_of(document.strings("streets")).encode()),
         )
-    except (re2.error, PatternError) as error:
+    except PatternError as error:
         raise ValidationError(f"person_records.yaml: a pattern cannot be used: {error}") from error
+
+
+def _any_of(patterns: Sequence[str]) -> str:
+    return "|".join(f"(?:{one})" for one in patterns)
 
 
 @dataclass(slots=True)
 class Facts:
-    """The different values of each kind, and where the first of any stands."""
+    """The different values of each kind, and where the first of any stands. ``labels``: what is known of those that
+    were read; a list of a thousand members has the same few."""
 
     values: dict[Fact, set[bytes]] = field(default_factory=lambda: {one: set() for one in Fact})
     start: int | None = None
     end: int = 0
+    labels: dict[bytes, Fact | None] = field(default_factory=dict)
 
     def add(self, fact: Fact, written: bytes, start: int) -> None:
         """Of names that things have as well, only what is two words with capital letters."""
@@ -185,7 +188,7 @@ def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
 
 def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:
     if len(value) <= _LABEL_MAX:
-        _add_named(_fact_of(label.decode("utf-8", "replace")), value, start, facts)
+        _add_named(_fact_of(label, facts), value, start, facts)
 
 
 def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> None:
@@ -194,16 +197,20 @@ def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> Non
         facts.add(fact, b"@" + value if fact is Fact.STREET else value, start)
 
 
-def _fact_of(label: str) -> Fact | None:
+def _fact_of(label: bytes, facts: Facts) -> Fact | None:
     """A label is the words of a name, and the name again: ``first Name firstName``."""
-    wanted = label.strip().strip("\"'*").strip()
-    words = wanted.rpartition(" ")[0] if "_" in wanted or _repeats(wanted) else wanted
-    return next((fact for fact, pattern in person_words().labels if pattern.fullmatch(words.strip())), None)
+    if label not in facts.labels:
+        wanted = label.strip().strip(b"\"'*").strip()
+        words = wanted.rpartition(b" ")[0] if b"_" in wanted or _repeats(wanted) else wanted
+        match = person_words().labels.fullmatch(words.strip())
+        group = None if match is None else match.lastindex
+        facts.labels[label] = None if group is None else _FACTS[group - 1]
+    return facts.labels[label]
 
 
-def _repeats(label: str) -> bool:
-    words, space, name = label.rpartition(" ")
-    return bool(space) and words.replace(" ", "") == re.sub(r"[_\-.]", "", name)
+def _repeats(label: bytes) -> bool:
+    words, space, name = label.rpartition(b" ")
+    return bool(space) and words.replace(b" ", b"") == name.translate(None, b"_-.")
 
 
 def _is_birth(value: bytes) -> bool:
@@ -232,19 +239,19 @@ def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
                 if cell.strip(b"-: "):
                     _add_named(fact, cell, start, facts)
             continue
-        columns, between = _heading(line)
+        columns, between = _heading(line, facts)
         label, sign, value = line.partition(b":")
         if not columns and sign and len(label) <= _LABEL_MAX:
             _add_labelled(label.lstrip(b"-*# "), value.strip(), start, facts)
 
 
-def _heading(line: bytes) -> tuple[list[Fact | None], bytes]:
+def _heading(line: bytes, facts: Facts) -> tuple[list[Fact | None], bytes]:
     """What its columns tell, if two are of persons."""
     for sign in map(str.encode, _COLUMN_SIGNS):
         if 0 < line.count(sign) < _COLUMNS_MAX and len(line) <= 1000:
-            facts = [_fact_of(one.decode("utf-8", "replace").replace("_", " ")) for one in line.split(sign)]
-            if sum(one is not None for one in facts) >= 2 or (
-                (Fact.NAME in facts or Fact.NAMED in facts) and len(facts) >= 2 and not set(line) & set(b"(){}=")
+            told = [_fact_of(one.replace(b"_", b" "), facts) for one in line.split(sign)]
+            if sum(one is not None for one in told) >= 2 or (
+                (Fact.NAME in told or Fact.NAMED in told) and len(told) >= 2 and not set(line) & set(b"(){}=")
             ):
-                return facts, sign
+                return told, sign
     return [], b""

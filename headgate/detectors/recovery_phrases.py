@@ -52,6 +52,8 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for run in _RUN.finditer(buffer):
         if not budget.allows_candidate():
             return
+        if not _has_enough_words(run[0]):
+            continue
         for words in _known_words(run[0], budget):
             written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
             for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
@@ -86,6 +88,11 @@ class _Word(NamedTuple):
     start: int
     end: int
     text: bytes
+
+
+def _has_enough_words(run: bytes) -> bool:
+    """A cheap look: most runs of words are sentences."""
+    return sum(map(recovery_words().__contains__, _WORD.findall(run.lower()))) >= _LENGTHS[0]
 
 
 def _known_words(run: bytes, budget: Budget) -> Iterator[list[_Word]]:

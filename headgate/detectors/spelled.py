@@ -1,13 +1,12 @@
 """Texts spelled out in other ways: lists of numbers, base85, letters set apart, strings joined, backwards, rotated."""
 
-import base64
 import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from regorus import BytePattern
+from regorus import BytePattern, base85_texts, texts_in
 
-from headgate.detectors.digits import Spelled, texts_in
+from headgate.detectors.digits import Spelled
 
 _SEPARATORS: Final = rb"[ \t\r\n,;:|.\-]{1,3}"
 _DECIMAL_RUN: Final = BytePattern(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
@@ -20,16 +19,7 @@ _SPACED_RUN: Final = BytePattern(
 _SPACED: Final = BytePattern(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
 _JUNCTION: Final = BytePattern(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
 _CONCATENATED_RUN: Final = BytePattern(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
-_BASE85_RUN: Final = BytePattern(rb"[!-~]{20,}")
-_BASE85_MARKS: Final = b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\"
-_BASE85_TRIED_BYTES: Final = 20
-_PRINTABLE: Final = re.compile(rb"[\t\n\r\x20-\x7e]+")
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_DIGITS: Final = b"0123456789"
-_Z85: Final = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
-_B85: Final = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~"
-_A85: Final = bytes(range(ord("!"), ord("u") + 1)) + b"z"
-_Z85_TO_B85: Final = bytes.maketrans(_Z85, _B85)
 _ROT13: Final = bytes.maketrans(
     _UPPER + _UPPER.lower(), _UPPER[13:] + _UPPER[:13] + _UPPER[13:].lower() + _UPPER[:13].lower()
 )
@@ -42,6 +32,8 @@ def spelled(buffer: bytes) -> Iterator[Spelled]:
         for found in find.finditer(buffer):
             for data in decode(found[0]):
                 yield Spelled(found.start(), found.end(), step, data)
+    for start, end, data in base85_texts(buffer):
+        yield Spelled(start, end, "base85", data)
 
 
 def turned(buffer: bytes, words: BytePattern) -> Iterator[Spelled]:
@@ -80,32 +72,6 @@ def _from_binary(run: bytes) -> Iterator[bytes]:
         yield from texts_in(int(digits[shift : shift + 8 * whole] or b"0", 2).to_bytes(whole, "big"))
 
 
-def _from_base85(run: bytes) -> Iterator[bytes]:
-    """RFC 1924's alphabet, Ascii85 (Adobe's too) and Z85 (ZeroMQ RFC 32); ordinary tokens have fewer signs."""
-    start = run[:100]
-    marks = len(start) - len(start.translate(None, _BASE85_MARKS))
-    if not len(start) < 12 * marks < 9 * len(start) or start.islower() or not start.translate(None, _UPPER):
-        return
-    if len(start.translate(None, _DIGITS)) == len(start):
-        return
-    for decode, alphabet, token in (
-        (base64.b85decode, _B85, run),
-        (base64.a85decode, _A85, run.removeprefix(b"<~").removesuffix(b"~>")),
-        (_unz85, _Z85, run),
-    ):
-        if token.translate(None, alphabet):
-            continue
-        try:
-            if _PRINTABLE.fullmatch(decode(token[:_BASE85_TRIED_BYTES])) is not None:
-                yield from texts_in(decode(token))
-        except ValueError:
-            continue
-
-
-def _unz85(token: bytes) -> bytes:
-    return base64.b85decode(token.translate(_Z85_TO_B85))
-
-
 def _from_spaced(run: bytes) -> Iterator[bytes]:
     for found in _SPACED_RUN.finditer(run):
         yield _SPACED.sub(lambda pair: pair[1], found[1])
@@ -119,7 +85,6 @@ _RUNS: Final[tuple[tuple[BytePattern, str, Callable[[bytes], Iterator[bytes]]], 
     (_DECIMAL_RUN, "decimal", _from_decimals),
     (_OCTAL_RUN, "octal", _from_octals),
     (_BINARY_RUN, "binary", _from_binary),
-    (_BASE85_RUN, "base85", _from_base85),
     (_SPACED_RUN, "spaced", _from_spaced),
     (_CONCATENATED_RUN, "concatenated", _from_concatenated),
 )

@@ -1,9 +1,10 @@
 //! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check,
-//! the index of where values were first seen, patterns over bytes.
+//! the index of where values were first seen, patterns over bytes, texts spelled in digits.
 
 mod allocator;
 mod byte_patterns;
 pub mod contain;
+mod digit_texts;
 mod errors;
 pub mod go_format;
 pub mod go_regex;
@@ -13,8 +14,10 @@ pub mod provenance;
 pub mod record;
 pub mod rego;
 pub mod stack;
+mod text_buffer;
 
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 use regorus::cache;
 
 /// The engine's own patterns are not used: src/go_regex and src/go_glob.rs are.
@@ -36,8 +39,13 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
+    module.add_function(wrap_pyfunction!(digit_texts::base85_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(digit_texts::texts_in, module)?)?;
     module.add_class::<byte_patterns::BytePattern>()?;
     module.add_class::<byte_patterns::ByteMatch>()?;
+    module.add_class::<digit_texts::DigitTexts>()?;
+    module.add("TEXT_SEPARATOR", PyBytes::new(module.py(), text_buffer::SEPARATOR))?;
+    module.add_class::<text_buffer::TextBuffer>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;

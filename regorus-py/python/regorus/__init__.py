@@ -1,13 +1,18 @@
 """Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check,
-the index of where values were first seen, patterns over bytes."""
+the index of where values were first seen, patterns over bytes, texts spelled in digits,
+all texts of a value in one buffer."""
 
 from regorus._engine import (
+    TEXT_SEPARATOR,
     ByteMatch,
     BytePattern,
     Data,
+    DigitTexts,
     Input,
     Policy,
     ProvenanceIndex,
+    TextBuffer,
+    base85_texts,
     blocked_builtins,
     builtins,
     canonical_json,
@@ -17,13 +22,16 @@ from regorus._engine import (
     leaf_hashes,
     parse_json,
     seal_events,
+    texts_in,
 )
 from regorus._errors import EvaluationError, InputError, JsonError, PatternError, RegoError
 
 __all__ = [
+    "TEXT_SEPARATOR",
     "ByteMatch",
     "BytePattern",
     "Data",
+    "DigitTexts",
     "EvaluationError",
     "Input",
     "InputError",
@@ -32,6 +40,8 @@ __all__ = [
     "Policy",
     "ProvenanceIndex",
     "RegoError",
+    "TextBuffer",
+    "base85_texts",
     "blocked_builtins",
     "builtins",
     "canonical_json",
@@ -41,4 +51,5 @@ __all__ = [
     "leaf_hashes",
     "parse_json",
     "seal_events",
+    "texts_in",
 ]

@@ -1,7 +1,7 @@
 """Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, final
+from typing import Any, Literal, final
 
 class JsonError(ValueError):
     """A text that is not strict JSON, or a value that has no canonical JSON; says where and what."""
@@ -201,3 +201,59 @@ class BytePattern:
     def findall(self, text: bytes) -> list[bytes]: ...
     def sub(self, replacement: bytes | Callable[[ByteMatch], bytes], text: bytes) -> bytes:
         """``replacement`` is taken as it is: it has no escapes."""
+
+@final
+class DigitTexts(Iterator[tuple[int, int, bytes]]):
+    """The texts that the digits of a base spell in ``text``, whatever stands between them, at each alignment: where
+    they begin and end, and what they spell. Twelve printable bytes in a row count, and what begins as a packed file
+    does. Lines after a text are the text without what a word beside it may have added."""
+
+    def __new__(cls, text: bytes, base: Literal["hex", "base64", "base64url", "base32"]) -> DigitTexts: ...
+    def __next__(self) -> tuple[int, int, bytes]: ...
+
+def base85_texts(text: bytes) -> list[tuple[int, int, bytes]]:
+    """What tokens of twenty characters or more spell in base85 (RFC 1924, Ascii85, Z85): from where to where the token
+    stands, and a text as in ``texts_in``."""
+
+def texts_in(data: bytes) -> list[bytes]:
+    """What is printable in decoded bytes, and what is packed in them."""
+
+TEXT_SEPARATOR: bytes
+"""Between two texts of a ``TextBuffer``."""
+
+@final
+class TextBuffer:
+    """Texts in one buffer, with a separator between two, each with its label before it and the way to it. ``label``
+    makes the label of a member from its name and the name above it (None: there is nothing above).
+
+    An origin is the caller's: where a text, or a value that was walked, came from. A text is outermost that was not
+    decoded from another."""
+
+    def __new__(cls, label: Callable[[str, str | None], bytes]) -> TextBuffer: ...
+    def __len__(self) -> int: ...
+    @property
+    def size(self) -> int:
+        """Bytes, with a separator after each text."""
+
+    def add(
+        self, origin: object, name: str | None, label: bytes, value: bytes, is_folded: bool, is_outermost: bool
+    ) -> None: ...
+    def walk(
+        self, value: object, origin: object, is_outermost: bool, bytes_max: int, pieces_max: int
+    ) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+        """Adds the ordinary texts of a JSON value, in their order: in ASCII, not like JSON, within the limits; large
+        whole numbers and lists of codes of characters are texts too. Yields the others, each with the way to it; none
+        after one that has no place."""
+
+    def bytes(self, first: int) -> bytes:
+        """From this piece on."""
+
+    def index_at(self, offset: int) -> int:
+        """Of the piece that holds the byte."""
+
+    def piece(self, index: int) -> tuple[Any, tuple[str | int, ...] | None, bool, int, int, int]:
+        """Its origin, the way from the origin to it (None: it was added), whether it is folded, and where it begins,
+        where its value begins, and where it ends."""
+
+    def outermost(self, index: int) -> tuple[str | None, str] | None:
+        """The name of its member, and the text; None for a piece that is not outermost."""

@@ -7,4 +7,4 @@ pub mod python_reader;
 pub mod python_writer;
 pub mod scanner;
 pub mod text;
-mod turns;
+pub mod turns;

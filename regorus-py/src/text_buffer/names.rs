@@ -1,0 +1,120 @@
+//! The steps to the values of a walk, and the labels that their names make.
+
+use std::collections::HashMap;
+use std::mem;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString, PyTuple};
+
+/// A longer name may have another label the next time, so that none is kept.
+const KEPT_NAME_CHARACTERS: usize = 64;
+/// A name from here on may hold anything; shorter ones are the same few again and again.
+const LONG_NAME_CHARACTERS: usize = 8;
+
+/// Of what is no member of anything.
+const NO_NAME: usize = 0;
+
+#[derive(Clone, Copy)]
+pub struct Node {
+    parent: Option<usize>,
+    /// None for the member of its name.
+    position: Option<usize>,
+    /// Its own, or that of the member that holds the list.
+    name: usize,
+}
+
+struct Name {
+    text: String,
+    is_kept: bool,
+    /// Whether a member without a text had it.
+    is_known: bool,
+}
+
+impl Name {
+    fn new(text: String) -> Self {
+        let is_kept = text.chars().nth(KEPT_NAME_CHARACTERS).is_none();
+        let is_known = false;
+        Self { text, is_kept, is_known }
+    }
+}
+
+pub struct Names {
+    nodes: Vec<Node>,
+    names: Vec<Name>,
+    numbers: HashMap<String, usize>,
+    /// Python's: the name, and the one above, to the bytes of the label.
+    label: Py<PyAny>,
+    labels: HashMap<(usize, Option<usize>), Vec<u8>>,
+}
+
+impl Names {
+    pub fn new(label: Py<PyAny>) -> Self {
+        let names = vec![Name::new(String::new())];
+        Self { nodes: Vec::new(), names, numbers: HashMap::new(), label, labels: HashMap::new() }
+    }
+
+    pub fn add_member(&mut self, parent: Option<usize>, name: &str) -> usize {
+        let name = self.numbers.get(name).copied().unwrap_or_else(|| {
+            self.numbers.insert(name.to_owned(), self.names.len());
+            self.names.push(Name::new(name.to_owned()));
+            self.names.len() - 1
+        });
+        self.add(Node { parent, position: None, name })
+    }
+
+    pub fn add_item(&mut self, parent: Option<usize>, position: usize) -> usize {
+        let name = parent.map_or(NO_NAME, |index| self.nodes[index].name);
+        self.add(Node { parent, position: Some(position), name })
+    }
+
+    fn add(&mut self, node: Node) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    /// The steps to a node, outermost first.
+    pub fn path<'py>(&self, py: Python<'py>, node: Option<usize>) -> PyResult<Bound<'py, PyTuple>> {
+        let mut steps = Vec::new();
+        let mut at = node;
+        while let Some(index) = at {
+            let node = &self.nodes[index];
+            steps.push(match node.position {
+                Some(position) => position.into_pyobject(py)?.into_any(),
+                None => PyString::new(py, &self.names[node.name].text).into_any(),
+            });
+            at = node.parent;
+        }
+        steps.reverse();
+        PyTuple::new(py, steps)
+    }
+
+    /// Of the member, or of the one that holds the list.
+    pub fn name(&self, node: usize) -> &str {
+        &self.names[self.nodes[node].name].text
+    }
+
+    /// Whether a member without a text is worth a label: its name is long, or new.
+    pub fn is_worth_naming(&mut self, node: Option<usize>) -> bool {
+        let Some(Node { position: None, name, .. }) = node.map(|index| self.nodes[index]) else { return false };
+        let name = &mut self.names[name];
+        name.text.chars().nth(LONG_NAME_CHARACTERS - 1).is_some() || !mem::replace(&mut name.is_known, true)
+    }
+
+    /// What stands before the value in the buffer.
+    pub fn write_label(&mut self, py: Python<'_>, node: Option<usize>, buffer: &mut Vec<u8>) -> PyResult<()> {
+        let Some(Node { parent, name, .. }) = node.map(|index| self.nodes[index]) else { return Ok(()) };
+        let above = parent.map(|index| self.nodes[index].name);
+        if let Some(label) = self.labels.get(&(name, above)) {
+            buffer.extend_from_slice(label);
+            return Ok(());
+        }
+        let text = |name: usize| self.names[name].text.as_str();
+        let label = self.label.bind(py).call1((text(name), above.map(text)))?;
+        let label = label.cast::<PyBytes>()?.as_bytes();
+        buffer.extend_from_slice(label);
+        if self.names[name].is_kept && above.is_none_or(|above| self.names[above].is_kept) {
+            self.labels.insert((name, above), label.to_vec());
+        }
+        Ok(())
+    }
+}
