@@ -8,17 +8,15 @@ of the same sentences say; it finds more, and words within an instruction can hi
 count alone.
 """
 
+import itertools
 import math
 from bisect import bisect_left
-from collections import deque
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
 from typing import Final, NamedTuple
 
 from headgate.detectors.injection_tokens import lined
 from headgate.detectors.injection_windows import Hit, Sighting, Window, likely_windows, window_model
-from headgate.detectors.injection_words import InjectionWords, folded, goes_on, injection_words, is_command
-from headgate.detectors.keyword_search import keywords_in
+from headgate.detectors.injection_words import InjectionWords, folded, injection_words
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -29,7 +27,6 @@ SIGNS_ALONE: Final = 12.0
 
 _CONFIDENCE_MIN: Final = 0.7
 _CONFIDENCE_MAX: Final = 0.9
-_HITS_PER_LOOK_AT_CLOCK: Final = 2048
 
 
 class Seen(NamedTuple):
@@ -131,60 +128,14 @@ def _stretches(windows: Iterator[Seen]) -> Iterator[Seen]:
         yield best
 
 
-def seen_windows(  # noqa: PLR0912 - calls in the loop over all words would cost more than its work
+def seen_windows(
     plain: str, words: InjectionWords, budget: Budget, over: float = 0.0, hits: list[Hit] | None = None
 ) -> Iterator[Seen]:
     """The windows of the folded text whose log odds are above ``over``, one for each time that a sign is added; each
-    word on the way is added to ``hits``."""
-    size, signs = len(plain), words.signs
-    last = [-1] * words.slots
-    counts = [0] * len(signs)
-    active: deque[tuple[int, int, int]] = deque()
-    begins = 0
-    odds = words.bias
-    for number, (end, word) in enumerate(keywords_in(plain, words.automaton)):
-        start = end - word.length + 1
-        if word.begins_word and start and goes_on(plain[start - 1]):
-            continue
-        if word.ends_word and end + 1 < size and goes_on(plain[end + 1]):
-            continue
-        if not word.signs:
-            begins = end + 1
-        if number % _HITS_PER_LOOK_AT_CLOCK == 0 and not budget.has_time():
-            return
-        oldest = max(begins, end - WINDOW_CHARACTERS)
-        while active and active[0][0] < oldest:
-            _, _, gone = active.popleft()
-            counts[gone] -= 1
-            if not counts[gone]:
-                odds -= signs[gone].weight
-        for slot in word.slots:
-            last[slot] = start
-        commanded = word.commands and is_command(plain, start, end + 1)
-        if hits is not None:
-            hits.append((start, word.orders if commanded else word.names))
-        if commanded:
-            for slot in word.commands:
-                last[slot] = start
-        elif not word.slots:
-            continue
-        added = False
-        for one in word.signs:
-            sign = signs[one]
-            first, earliest = start, max(begins, start - sign.within)
-            for slot in sign.slots:
-                at = last[slot]
-                if at < earliest:
-                    break
-                first = min(first, at)
-            else:
-                if sign.ordered and not all(last[a] < last[b] for a, b in pairwise(sign.slots)):
-                    continue
-                active.append((start, max(first, oldest), one))
-                counts[one] += 1
-                if counts[one] == 1:
-                    odds += sign.weight
-                    added = True
-        if added and odds > over:
-            window_start = min(first for _, first, _ in active)
-            yield Seen(window_start, start, end + 1, frozenset(one for _, _, one in active), odds)
+    word on the way is added to ``hits``. In the engine (``regorus.SignSearch``)."""
+    found, seen, is_whole = words.search.search(plain, WINDOW_CHARACTERS, over, hits is not None, budget.seconds_left)
+    if not is_whole:
+        budget.end()
+    if hits is not None:
+        hits += [(start, words.names[number][commanded]) for start, number, commanded in found]
+    return itertools.starmap(Seen, seen)

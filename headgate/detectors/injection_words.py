@@ -12,53 +12,50 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
-import ahocorasick
+from regorus import SignSearch
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.document import SEPARATOR
-from headgate.detectors.keyword_search import Automaton
 from headgate.kernel.canonical_json import JsonValue
 
 _FOLDED_TO: Final = 0x250
 _SPACED_SCRIPTS_END: Final = "\u0590"
-_WORDS_WITH_ENDINGS_END: Final = "\u0e00"
+_WORDS_WITH_ENDINGS_END: Final = 0xE00
+"""The code from which a character ends no word: such scripts have no endings, or no spaces."""
 _COMMAND: Final = "!"
 """After the name of a class in a sign: only where the word begins a clause, as a command does."""
 
-_BEFORE_COMMANDS: Final = frozenset("\0.!?:;,\"'(>-*#/|)]}`")
-_BEFORE_COMMAND_WORDS: Final = frozenset(
-    (
-        "please",
-        "then",
-        "and",
-        "now",
-        "first",
-        "also",
-        "just",
-        "kindly",
-        "bitte",
-        "und",
-        "dann",
-        "et",
-        "puis",
-        "y",
-        "luego",
-        "e",
-        "poi",
-        "en",
-        "i",
-        "ve",
-        "oraz",
-        "potem",
-        "и",
-        "затем",
-    )
+_BEFORE_COMMANDS: Final = "\0.!?:;,\"'(>-*#/|)]}`"
+_BEFORE_COMMAND_WORDS: Final = (
+    "please",
+    "then",
+    "and",
+    "now",
+    "first",
+    "also",
+    "just",
+    "kindly",
+    "bitte",
+    "und",
+    "dann",
+    "et",
+    "puis",
+    "y",
+    "luego",
+    "e",
+    "poi",
+    "en",
+    "i",
+    "ve",
+    "oraz",
+    "potem",
+    "и",
+    "затем",
 )
-_CLAUSE_WORD_MAX: Final = 8
 _SPELLED: Final = {"\u0131": "i", "\u0130": "i", "ł": "l", "ø": "o", "đ": "d", "ß": "s", "œ": "o", "æ": "a", "Ł": "l"}
 _SAME: Final = {"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u2011": "-", "\uff1a": ":", "\uff0c": ","}
-_SPACES: Final = str.maketrans(dict.fromkeys("\n\r\t\u00a0", " "))
+_NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _DIGIT_IN_WORD: Final = re.compile(r"[a-z][013457]+[a-z]")
 _WITH_DIGITS: Final = re.compile(r"\b(?=[a-z013457]*[a-z])(?=[a-z]*[013457])[a-z013457]{3,}\b")
 _DIGIT_WORDS_MIN: Final = 3
@@ -72,7 +69,6 @@ class Word(NamedTuple):
     Without signs: a text ends. ``names``: its classes; ``orders``: the same, and those that it stands for as a command,
     with ``!``."""
 
-    length: int
     begins_word: bool
     ends_word: bool
     slots: tuple[int, ...]
@@ -95,15 +91,17 @@ class Sign(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class InjectionWords:
-    automaton: Automaton[Word]
+    """``names``: of each word that ``search`` numbers, ``names`` and ``orders``."""
+
+    search: SignSearch
+    names: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]
     signs: tuple[Sign, ...]
-    slots: int
     bias: float
 
 
 @cache
 def _folding() -> dict[int, str]:
-    table = {ord(one): " " for one in "\n\r\t\u00a0"}
+    table = {0xA0: " "}
     for code in range(0x80, _FOLDED_TO):
         lowered = chr(code).lower()
         base = unicodedata.normalize("NFD", lowered)[0]
@@ -121,12 +119,13 @@ def folded(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
+    text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
     if text.isascii():
-        return text.lower().translate(_SPACES) if "\t" in text or "\r" in text else text.lower().replace("\n", " ")
-    # In pieces: translating a megabyte at once holds the interpreter's lock for 100 ms.
-    table = _folding()
-    pieces = (text[at : at + _PIECE_CHARACTERS].translate(table) for at in range(0, len(text), _PIECE_CHARACTERS))
-    return "".join(piece.lower() if len(piece.lower()) == len(piece) else _each_lowered(piece) for piece in pieces)
+        return text.lower()
+    # In pieces: a megabyte at once would hold the interpreter's lock for 100 ms.
+    pieces = (text[at : at + _PIECE_CHARACTERS] for at in range(0, len(text), _PIECE_CHARACTERS))
+    plain = (_NOT_ASCII.sub(lambda run: run[0].translate(_folding()), piece) for piece in pieces)
+    return "".join(piece.lower() if len(piece.lower()) == len(piece) else _each_lowered(piece) for piece in plain)
 
 
 def _each_lowered(text: str) -> str:
@@ -166,7 +165,7 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
     # Thousands of words share few sets of classes: a start waits for this.
     places_of: dict[frozenset[str], tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
     names_of: dict[frozenset[str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
-    automaton = ahocorasick.Automaton()
+    entries: dict[str, Word] = {}
     for spelling, named in words.items():
         bare = spelling.removesuffix("*")
         key = frozenset(named)
@@ -180,10 +179,19 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
         own, commands, may = places_of[key]
         ends_word = not spelling.endswith("*") and _is_spaced(bare[-1])
         names, orders = names_of[key]
-        automaton.add_word(bare, Word(len(bare), _is_spaced(bare[0]), ends_word, own, commands, may, names, orders))
-    automaton.add_word(TEXT_ENDS, Word(1, False, False, (), (), ()))
-    automaton.make_automaton()
-    return InjectionWords(automaton, tuple(signs), len(slots), bias)
+        entries[bare] = Word(_is_spaced(bare[0]), ends_word, own, commands, may, names, orders)
+    entries[TEXT_ENDS] = Word(False, False, (), (), ())
+    search = SignSearch(
+        [(spelling, *word[:5]) for spelling, word in entries.items()],
+        [(sign.slots, sign.within, sign.ordered, sign.weight) for sign in signs],
+        len(slots),
+        bias,
+        bytes(chr(code).isalnum() for code in range(_WORDS_WITH_ENDINGS_END)),
+        _BEFORE_COMMANDS,
+        _BEFORE_COMMAND_WORDS,
+    )
+    names_and_orders = tuple((word.names, word.orders) for word in entries.values())
+    return InjectionWords(search, names_and_orders, tuple(signs), bias)
 
 
 def _classes(section: Section) -> dict[str, set[str]]:
@@ -213,23 +221,3 @@ def _number(section: Section, key: str) -> float:
 def _is_spaced(character: str) -> bool:
     """Of a script that puts spaces between words, and of a word."""
     return character.isalnum() and character < _SPACED_SCRIPTS_END
-
-
-def goes_on(character: str) -> bool:
-    """Whether a word of such a script does not end before this character."""
-    return character.isalnum() and character < _WORDS_WITH_ENDINGS_END
-
-
-def is_command(text: str, start: int, end: int) -> bool:
-    """Whether the word at ``start`` begins a clause of the folded text, and has no ending of a statement (``sends``).
-
-    Scripts without spaces show no clauses: there every word may be one."""
-    last = text[end - 1]
-    if last >= _WORDS_WITH_ENDINGS_END:
-        return True
-    if (last == "s" and text[end - 2] != "s") or text[end - 3 : end] == "ing":
-        return False
-    before = text[max(0, start - _CLAUSE_WORD_MAX - 3) : start].rstrip()
-    if not before or before[-1] in _BEFORE_COMMANDS or before[-1] == "\n":
-        return True
-    return before.rsplit(" ", 1)[-1] in _BEFORE_COMMAND_WORDS

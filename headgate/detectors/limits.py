@@ -77,6 +77,10 @@ class Budget:
     def decoded_bytes_left(self) -> int:
         return self._decoded_bytes
 
+    @property
+    def seconds_left(self) -> float:
+        return self._deadline - self.clock()
+
     def has_time_again(self, began: float) -> bool:
         """Whether there is as much time left as has passed since ``began``, a time of the clock."""
         now = self.clock()
@@ -87,7 +91,11 @@ class Budget:
 
     def has_time(self) -> bool:
         if self.clock() > self._deadline:
-            self._time_is_up = True
-            self.note(GapReason.TIME, f"not finished after {self.limits.seconds_max} s")
+            self.end()
             return False
         return True
+
+    def end(self) -> None:
+        """There is no time left."""
+        self._time_is_up = True
+        self.note(GapReason.TIME, f"not finished after {self.limits.seconds_max} s")

@@ -13,6 +13,7 @@ mod json_functions;
 pub mod provenance;
 pub mod record;
 pub mod rego;
+mod sign_search;
 pub mod stack;
 mod text_buffer;
 
@@ -45,6 +46,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<byte_patterns::ByteMatch>()?;
     module.add_class::<digit_texts::DigitTexts>()?;
     module.add("TEXT_SEPARATOR", PyBytes::new(module.py(), text_buffer::SEPARATOR))?;
+    module.add_class::<sign_search::SignSearch>()?;
     module.add_class::<text_buffer::TextBuffer>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;

@@ -257,3 +257,32 @@ class TextBuffer:
 
     def outermost(self, index: int) -> tuple[str | None, str] | None:
         """The name of its member, and the text; None for a piece that is not outermost."""
+
+@final
+class SignSearch:
+    """Signs that words make where they stand close together.
+
+    A word: its spelling, whether it begins and ends a word of the text, the slots that it stands for, those as a
+    command, the signs that it may complete (none: a text ends there). A sign: its slots, within how many characters
+    they stand, whether in this order, its weight. ``alphanumeric``: a byte for each character below U+0E00, 1 for those
+    that go on a word. ``signs_before``, ``words_before``: what stands before a command."""
+
+    def __new__(
+        cls,
+        words: Sequence[tuple[str, bool, bool, Sequence[int], Sequence[int], Sequence[int]]],
+        signs: Sequence[tuple[Sequence[int], int, bool, float]],
+        slots: int,
+        bias: float,
+        alphanumeric: bytes,
+        signs_before: str,
+        words_before: Sequence[str],
+    ) -> SignSearch:
+        """Raises ValueError for a slot or a sign that is not there."""
+
+    def search(
+        self, text: str, characters: int, over: float, wants_hits: bool, seconds_max: float
+    ) -> tuple[list[tuple[int, int, bool]], list[tuple[int, int, int, frozenset[int], float]], bool]:
+        """The words that were found, each with the character where it begins, its number, and whether it is a command;
+        the windows of so many characters whose sum is above ``over``, one for each time that a sign is added: where it
+        begins, where the word begins and ends that completed the sign, the signs, the sum; whether there was time for
+        the whole text."""
