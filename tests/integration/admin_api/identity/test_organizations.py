@@ -9,7 +9,9 @@ import pytest
 
 from admin_api.access import ACCESS
 from headgate.agents.scopes import Scope
+from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.organizations.destinations import Allowlist
 from headgate.organizations.model import Role
 from headgate.organizations.store import generation
 from headgate.organizations.stored_rules import destination_rules
@@ -54,12 +56,15 @@ async def test_a_tenant_opens_no_private_address_that_the_operator_has_not(runni
         assert (await olga.get(path)).json() == {"unrestricted": False, "destinations": []}
         states, loopback = running_api.dependencies.states, ip_address("127.0.0.1")
 
-        async def permits(port: int) -> bool:
-            async with running_api.dependencies.database.transaction(tenant) as connection:
-                stored = await destination_rules(connection, tenant)
-                loaded = await states.at_least(tenant, await generation(connection, tenant))
+        async def read_rules(connection: Connection) -> Allowlist:
+            stored = await destination_rules(connection, tenant)
+            loaded = await states.at_least(tenant, await generation(connection, tenant))
             assert stored == loaded.allowlist
-            return stored.permits("localhost", loopback, port)
+            return stored
+
+        async def permits(port: int) -> bool:
+            # In the API's own loop, which its lock of states and its connections belong to.
+            return (await running_api.in_transaction(tenant, read_rules)).permits("localhost", loopback, port)
 
         def listed(*hosts: str) -> dict[str, object]:
             return {"destinations": [{"host": host, "private": True} for host in hosts]}
