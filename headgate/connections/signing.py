@@ -72,8 +72,10 @@ def _signed_headers(headers: Iterable[tuple[bytes, bytes]], authority: str) -> d
 
 
 def _canonical_path(path: str, *, double: bool) -> str:
-    """Each service but S3 encodes what is encoded already once more."""
-    return quote(path if double else unquote(path), safe="/" + _SAFE) or "/"
+    """Each service but S3 encodes what is encoded already once more. S3 encodes once, and ``%2F`` stays a character of
+    its segment."""
+    segments = path.split("/")
+    return "/".join(quote(one if double else unquote(one), safe=_SAFE) for one in segments) or "/"
 
 
 def _canonical_query(query: str) -> str:

@@ -18,8 +18,10 @@ _ID, _SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
 _CALLS = [
     ("GET", "ec2.eu-west-1.amazonaws.com", "/", "Action=DescribeRegions&Version=2016-11-15", b"", {}),
     ("GET", "bucket.s3.eu-west-1.amazonaws.com", "/a%20b/%C3%A9.txt", "list-type=2&prefix=a%2Fb&x", b"", {}),
+    ("GET", "bucket.s3.eu-west-1.amazonaws.com", "/a%2Fb/c%252Fd", "", b"", {}),
     ("PUT", "bucket.s3.eu-west-1.amazonaws.com", "/key", "", b"data", {"Content-Type": "text/plain"}),
     ("POST", "sqs.eu-west-1.amazonaws.com", "/", "", json.dumps({"a": 1}).encode(), {"X-Amz-Target": "AmazonSQS.Send"}),
+    ("GET", "lambda.eu-west-1.amazonaws.com", "/2015-03-31/tags/arn%3Aaws%3Alambda%2Ffn", "", b"", {}),
     ("GET", "iam.amazonaws.com", "/a/b%2Bc/", "b=2&a=1&a=0", b"", {"X-Amz-Meta-A": "  two   blanks "}),
 ]
 
