@@ -1,4 +1,7 @@
-"""Reads members of the JSON that a key management service answers with. ``service``: its name, for errors."""
+"""Reads members of the JSON that a key management service answers with, and writes bytes for its requests.
+
+``service``: its name, for errors.
+"""
 
 import base64
 
@@ -19,3 +22,8 @@ def bytes_of(text: str, name: str, service: str) -> bytes:
         return base64.b64decode(text, validate=True)
     except ValueError:
         raise UnavailableError(f"{service} answered with a {name} that is not base64") from None
+
+
+def base64_of(content: bytes) -> str:
+    """Encodes bytes for a member of a request."""
+    return base64.b64encode(content).decode()

@@ -5,7 +5,6 @@ ciphertext. AWS records it in CloudTrail, and key policies can require it (``kms
 """
 
 import asyncio
-import base64
 import json
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +16,7 @@ from cryptography.hazmat.primitives.serialization import load_der_public_key
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.extras import MissingExtraError
 from headgate.kms.access import KmsAccess
-from headgate.kms.answers import bytes_of, text_of
+from headgate.kms.answers import base64_of, bytes_of, text_of
 from headgate.kms.aws_signature import AwsSigner
 from headgate.kms.exchange import exchange
 from headgate.kms.key_address import AwsKey
@@ -37,7 +36,7 @@ class AwsKms:
 
     async def encrypt(self, key: AwsKey, plain: bytes, context: Mapping[str, str]) -> str:
         """Returns the ciphertext in base64. Raises UnavailableError."""
-        body = {"KeyId": key.key_id, "Plaintext": _base64(plain), "EncryptionContext": dict(context)}
+        body = {"KeyId": key.key_id, "Plaintext": base64_of(plain), "EncryptionContext": dict(context)}
         ciphertext = text_of(await self._ask("Encrypt", key, body), "CiphertextBlob", _SERVICE)
         bytes_of(ciphertext, "CiphertextBlob", _SERVICE)
         return ciphertext
@@ -52,7 +51,7 @@ class AwsKms:
         """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
         body = {
             "KeyId": key.key_id,
-            "Message": _base64(message),
+            "Message": base64_of(message),
             "MessageType": "RAW",
             "SigningAlgorithm": _SIGNING,
         }
@@ -105,7 +104,3 @@ def _endpoint(region: str) -> str:
     """Of the partitions aws and aws-cn (AWS General Reference, "AWS KMS endpoints"). AWS_ENDPOINT_URL_KMS names any
     other, such as that for FIPS."""
     return f"https://kms.{region}.amazonaws.com" + (".cn" if region.startswith("cn-") else "")
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()

@@ -5,7 +5,6 @@ ciphertext. It is sent as ``associated_data`` (authenticated encryption with ass
 derived keys need and other keys ignore.
 """
 
-import base64
 import json
 from collections.abc import Mapping
 from typing import Final
@@ -17,7 +16,7 @@ from headgate.kernel.secret_file import require_secret
 from headgate.kernel.secrets import Secret
 from headgate.kernel.visible_text import visible
 from headgate.kms.access import KmsAccess
-from headgate.kms.answers import bytes_of, text_of
+from headgate.kms.answers import base64_of, bytes_of, text_of
 from headgate.kms.exchange import Answer, exchange
 from headgate.kms.key_address import TransitKey
 
@@ -34,7 +33,7 @@ class Transit:
 
     async def encrypt(self, key: TransitKey, plain: bytes, context: Mapping[str, str]) -> str:
         """Returns the ciphertext in Vault's form (``vault:v1:…``). Raises UnavailableError."""
-        body = {"plaintext": _base64(plain), **_bound(context)}
+        body = {"plaintext": base64_of(plain), **_bound(context)}
         if key.version is not None:
             body["key_version"] = key.version
         ciphertext = text_of(await self._post("encrypt", key, body), "ciphertext", _SERVICE)
@@ -49,7 +48,7 @@ class Transit:
 
     async def sign(self, key: TransitKey, message: bytes) -> bytes:
         """Returns an Ed25519 signature (RFC 8032, 64 bytes), which the caller verifies. Raises UnavailableError."""
-        body: dict[str, object] = {"input": _base64(message)}
+        body: dict[str, object] = {"input": base64_of(message)}
         if key.version is not None:
             body["key_version"] = key.version
         signature = text_of(await self._post("sign", key, body), "signature", _SERVICE)
@@ -116,12 +115,8 @@ def _token(access: KmsAccess) -> Secret:
 
 
 def _bound(context: Mapping[str, str]) -> dict[str, object]:
-    bound = _base64(canonical_bytes(dict(context)))
+    bound = base64_of(canonical_bytes(dict(context)))
     return {"associated_data": bound, "context": bound}
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def _reason(answer: Answer) -> str:
