@@ -92,7 +92,7 @@ def _signer_line(source: SigningKeySource, signer: str) -> str:
     Raises UnavailableError and ValidationError."""
     import asyncio  # noqa: PLC0415 - as above
 
-    from headgate.evidence.remote_signer import PREFIX, signer_line  # noqa: PLC0415
+    from headgate.evidence.signer_lines import PREFIX, signer_line  # noqa: PLC0415
     from headgate.kms.key_address import parse_key_address  # noqa: PLC0415
 
     if signer.startswith(PREFIX) or source.services is None:

@@ -4,7 +4,7 @@ A text of one line a key: ``PRIVATE+KEY+name+id+material`` signs, the first of t
 plain verifier key has been retired, and still verifies what it signed. (The forms are those of Go's
 ``sumdb/note``.) All lines have one name: the log's, which origins begin with. The text is a file of mode 0600
 (HEADGATE_SIGNING_KEYS_FILE; else in the data directory) or a variable (HEADGATE_SIGNING_KEYS). A key that never
-leaves its device is a line ``SIGNER+…`` (``remote_signer``), and signs like the others.
+leaves its device is a line ``SIGNER+…`` (``signer_lines``), and signs like the others.
 """
 
 import base64
@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from headgate.evidence.checkpoint import Checkpoint
 from headgate.evidence.note import KeyKind, NoteSignature, SignedNote, VerifierKey, check_key_name, parse_verifier_key
-from headgate.evidence.remote_signer import PREFIX as REMOTE
-from headgate.evidence.remote_signer import parse_remote
+from headgate.evidence.signer_lines import PREFIX as REMOTE
+from headgate.evidence.signer_lines import parse_remote
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, NotFoundError, UnavailableError, ValidationError
 from headgate.kernel.secret_file import require_secret

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.note import VerifierKey, parse_note, verify_note
-from headgate.evidence.remote_signer import signer_line
+from headgate.evidence.signer_lines import signer_line
 from headgate.evidence.signing_keys import SigningKeySource
 from headgate.evidence.tree_store import latest_checkpoint, load_tree
 from headgate.kernel.errors import UnavailableError

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from headgate.db.database import Database
 from headgate.evidence.checkpointer import Checkpointer
 from headgate.evidence.note import VerifierKey, parse_note, verify_note
-from headgate.evidence.remote_signer import parse_remote
+from headgate.evidence.signer_lines import parse_remote
 from headgate.evidence.signing_keys import SigningKeySource, parse_signing_keys
 from headgate.evidence.tree_store import latest_checkpoint, load_tree
 from headgate.kernel.errors import UnavailableError, ValidationError
@@ -106,3 +106,20 @@ def test_a_malformed_signer_is_refused_without_its_token(line: str) -> None:
     with pytest.raises(ValidationError) as refused:
         parse_remote(line)
     assert "https" not in refused.value.message or ":TOKEN@host" in refused.value.message
+
+
+@pytest.mark.parametrize("address", ["https://:{}@h:99999/", "https://:{}@[h/", "https://:{}@h\u2100/"])
+def test_a_malformed_address_of_a_signer_is_refused_without_its_token(address: str) -> None:
+    line = Device().line("log.example", "https://h").partition("+https")[0]
+    with pytest.raises(ValidationError, match="malformed") as refused:
+        parse_remote(f"{line}+{address.format('secret-token')}")
+    assert "secret" not in repr(refused.value)
+    assert refused.value.__suppress_context__
+
+
+@pytest.mark.parametrize("token", ["secr\u00e9t", "secr%C3%A9t", "secr%0Aet", "secr%20et"])
+def test_a_token_that_no_header_carries_is_refused_when_it_is_loaded(token: str) -> None:
+    line = Device().line("log.example", "https://h").replace("secret-token", token)
+    with pytest.raises(ValidationError, match="https://h/sign cannot be sent in an HTTP header") as refused:
+        parse_signing_keys(line)
+    assert "secr" not in repr(refused.value)
