@@ -21,7 +21,7 @@ from headgate.organizations.model import Role
 from headgate.queue.model import RetryLater
 from headgate.workflows.manage_members import invite, revoke_invitation
 from tests.free_port import free_port
-from tests.integration.outgoing.outage import Outage, failing_server, json_answer, open_files, settled_files
+from tests.integration.outgoing.outage import Outage, failing_server, files_left, json_answer, open_files
 from tests.integration.outgoing.receivers import Flood, answering, hang
 
 _HERE = parse_allowlist('{"destinations":[{"host":"127.0.0.1","private":true}]}', None)
@@ -189,14 +189,14 @@ async def test_services_that_fail_leave_no_process_and_no_file_open(mail_server)
             assert failed == (outage not in (Outage.NONE, Outage.HALF_HEAD)), outage
             await server.fail(Outage.NONE)
             assert (await process.send(url, "t", "b", _HERE)).succeeded, outage
-            assert await settled_files(before) <= before, outage
+            assert not await files_left(before), outage
         for outage in (Outage.CONNECT_HANGS, Outage.SILENT):
             await server.fail(outage)
             silent = await process.send(Secret(mail.format(server.port)), "t", "b", _HERE)
             assert silent.failure == "deadline", outage
             await server.fail(Outage.NONE)
             assert (await process.send(Secret(mail.format(mail_port)), "t", "b", _HERE)).succeeded, outage
-            assert await settled_files(before) <= before, outage
+            assert not await files_left(before), outage
     assert len(mailbox.messages) == 2
     await process.close()
 

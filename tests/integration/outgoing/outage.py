@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import random
 import socket
 import struct
@@ -10,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from enum import StrEnum
+from pathlib import Path
 
 _READ_BYTES = 65536
 _DRIP_SECONDS = 0.05
@@ -127,14 +127,21 @@ async def crowd(call: Callable[[int], Awaitable[object]], size: int, patience_se
     await asyncio.gather(*(one(number) for number in range(size)), return_exceptions=True)
 
 
-def open_files() -> int:
-    """File descriptors of this process, sockets included."""
-    return len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
+def open_files() -> set[str]:
+    """File descriptors of this process, each with what it is; a socket with its line in /proc/net."""
+    lines = [line for name in ("tcp", "tcp6", "unix") for line in Path("/proc/self/net", name).read_text().splitlines()]
+    found = set()
+    for one in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # that of the listing
+            target = str(one.readlink())
+            inode = target.removeprefix("socket:[").removesuffix("]")
+            found.add(" ".join((one.name, target, *(line for line in lines if inode in line.split()))))
+    return found
 
 
-async def settled_files(at_most: int, seconds: float = 2.0) -> int:
-    """Open files, once they are ``at_most``, or after ``seconds``."""
+async def files_left(before: set[str], kept_max: int = 0, seconds: float = 2.0) -> set[str]:
+    """What is open and was not before; nothing once no more than ``kept_max`` files are open besides."""
     ends_at = time.monotonic() + seconds
-    while open_files() > at_most and time.monotonic() < ends_at:
+    while len(now := open_files()) > len(before) + kept_max and time.monotonic() < ends_at:
         await asyncio.sleep(0.02)
-    return open_files()
+    return now - before if len(now) > len(before) + kept_max else set()
