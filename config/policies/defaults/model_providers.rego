@@ -143,8 +143,10 @@ body := {"input": [input.params.message.item]} if input.llm.event == "conversati
 body := {} if {
 	over_a_socket
 	input.llm.api == "realtime"
-	not input.llm.event in {"session.update", "response.create", "conversation.item.create"}
+	not carries_a_body
 }
+
+carries_a_body if input.llm.event in {"session.update", "response.create", "conversation.item.create"}
 
 # What a request turns on at the provider: members of the body, kinds of tools, names of models. Some servers ignore case
 # and underscores in the names of members.
@@ -180,8 +182,10 @@ hosted contains "mcp_approval_response" if {
 hosted contains "an item that this policy does not know" if {
 	input.llm.api == "realtime"
 	some item in items
-	not item.type in {"message", "function_call", "function_call_output"}
+	not known_item(item)
 }
+
+known_item(item) if item.type in {"message", "function_call", "function_call_output"}
 
 items := body.input if is_array(body.input)
 

@@ -11,20 +11,24 @@ delegated if input.delegation.parentActionId
 
 delegated if input.delegation.orchestratorId
 
-said := input.context.depth if is_number(input.context.depth)
+said := input.context.depth if says_a_depth
+
+says_a_depth if is_number(input.context.depth)
 
 depth := max([object.get(input.delegation, "depth", 0), said])
 
 depth := max([object.get(input.delegation, "depth", 0), 1]) if {
-	not is_number(input.context.depth)
+	not says_a_depth
 	delegated
 }
 
 deny contains message if {
 	delegated
-	not input.delegation.workflowId in workflows
+	not of_ours
 	message := sprintf("%v is no workflow of ours", [object.get(input.delegation, "workflowId", "a delegation without a workflow")])
 }
+
+of_ours if input.delegation.workflowId in workflows
 
 deny contains message if {
 	depth > 2
