@@ -114,7 +114,7 @@ async def test_an_organization_with_many_agents_has_one_allowance_of_the_loop(
     state = _state(_SLOW)
     for number in range(60):
         await _decided(decisions, state, _candidate(f"agt_{number}"))
-    assert threads[:2] == ["loop"] * 2
+    assert threads[0] == "loop"  # on a busy machine one alone may use up the allowance
     assert threads.count("loop") < 30, "25 ms of the burst"
     threads.clear()
     await _decided(decisions, _state(_FAST, "org_b"), _candidate("agt_b"))
