@@ -220,12 +220,12 @@ def _label(name: str) -> bytes:
 class Places:
     """Where matches stand, asked for in the order of the buffer: each text's characters are counted once."""
 
-    __slots__ = ("_buffer", "_characters", "_counted_to", "_document", "_piece")
+    __slots__ = ("_buffer", "_characters", "_counted_to", "_document", "_piece_start")
 
     def __init__(self, document: Document, buffer: bytes) -> None:
         self._document = document
         self._buffer = buffer
-        self._piece: Piece | None = None
+        self._piece_start = -1
         self._counted_to = self._characters = 0
 
     def of(self, start: int) -> Place:
@@ -233,8 +233,8 @@ class Places:
         piece = self._document.piece_at(start)
         if start < piece.text_start:
             return _place(piece, None)
-        if piece is not self._piece:
-            self._piece, self._counted_to, self._characters = piece, piece.text_start, 0
+        if piece.start != self._piece_start:
+            self._piece_start, self._counted_to, self._characters = piece.start, piece.text_start, 0
         self._characters += len(self._buffer[self._counted_to : start].decode("utf-8", "replace"))
         self._counted_to = start
         return _place(piece, self._characters)

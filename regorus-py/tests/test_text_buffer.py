@@ -98,6 +98,9 @@ def test_a_long_name_is_asked_about_each_time() -> None:
 
     assert list(TextBuffer(label).walk([{"n" * 65: "a", "short": "b"}] * 3, "", True, 1000, 1000)) == []
     assert (asked.count("n" * 65), asked.count("short")) == (3, 1)
+    # Two names that make a long label together.
+    assert list(TextBuffer(label).walk({"m" * 60: [{"value": "a"}] * 3}, "", True, 1000, 1000)) == []
+    assert asked.count("value") == 3
 
 
 def test_an_error_in_a_label_ends_the_walk() -> None:

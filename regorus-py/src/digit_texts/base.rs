@@ -11,11 +11,11 @@ pub struct Base {
     pub shifts: usize,
 }
 
-pub static HEX: Base = base(b"0123456789abcdef", b"0123456789ABCDEF", b"", 4, 2);
-pub static BASE64: Base = base(BASE64_DIGITS, b"", b"", 6, 4);
+static HEX: Base = base(b"0123456789abcdef", b"0123456789ABCDEF", b"", 4, 2);
+static BASE64: Base = base(BASE64_DIGITS, b"", b"", 6, 4);
 /// With the digits of the alphabet for URLs, too.
-pub static BASE64_URL: Base = base(BASE64_DIGITS, b"", b"-_", 6, 4);
-pub static BASE32: Base = base(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"", b"", 5, 8);
+static BASE64_URL: Base = base(BASE64_DIGITS, b"", b"-_", 6, 4);
+static BASE32: Base = base(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"", b"", 5, 8);
 
 const BASE64_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 

@@ -6,8 +6,8 @@ use std::mem;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
-/// A longer name may have another label the next time, so that none is kept.
-const KEPT_NAME_CHARACTERS: usize = 64;
+/// The label of longer names, with a space between them, may be another one the next time, so that none is kept.
+const KEPT_NAMES_CHARACTERS: usize = 64;
 /// A name from here on may hold anything; shorter ones are the same few again and again.
 const LONG_NAME_CHARACTERS: usize = 8;
 
@@ -25,16 +25,14 @@ pub struct Node {
 
 struct Name {
     text: String,
-    is_kept: bool,
+    characters: usize,
     /// Whether a member without a text had it.
     is_known: bool,
 }
 
 impl Name {
     fn new(text: String) -> Self {
-        let is_kept = text.chars().nth(KEPT_NAME_CHARACTERS).is_none();
-        let is_known = false;
-        Self { text, is_kept, is_known }
+        Self { characters: text.chars().count(), text, is_known: false }
     }
 }
 
@@ -97,7 +95,7 @@ impl Names {
     pub fn is_worth_naming(&mut self, node: Option<usize>) -> bool {
         let Some(Node { position: None, name, .. }) = node.map(|index| self.nodes[index]) else { return false };
         let name = &mut self.names[name];
-        name.text.chars().nth(LONG_NAME_CHARACTERS - 1).is_some() || !mem::replace(&mut name.is_known, true)
+        name.characters >= LONG_NAME_CHARACTERS || !mem::replace(&mut name.is_known, true)
     }
 
     /// What stands before the value in the buffer.
@@ -112,7 +110,8 @@ impl Names {
         let label = self.label.bind(py).call1((text(name), above.map(text)))?;
         let label = label.cast::<PyBytes>()?.as_bytes();
         buffer.extend_from_slice(label);
-        if self.names[name].is_kept && above.is_none_or(|above| self.names[above].is_kept) {
+        let above_characters = above.map_or(0, |above| self.names[above].characters + 1);
+        if self.names[name].characters + above_characters <= KEPT_NAMES_CHARACTERS {
             self.labels.insert((name, above), label.to_vec());
         }
         Ok(())
