@@ -38,12 +38,13 @@ async def masked_candidate(state: OrganizationState, candidate: BoundCandidate, 
 
 
 def _found(state: OrganizationState, candidate: BoundCandidate) -> list[FoundCanary]:
-    content = judged_content(candidate.draft)
-    call = candidate.draft.call
+    draft = candidate.draft
+    content = judged_content(draft)
+    call = draft.call
     raw: list[bytes] = []
     if call is not None:
         address = (call.host.encode(), call.path.encode(), call.query.encode())
-        raw = [*address, call.body, *(part for field in call.headers for part in field)]
+        raw = [*address, draft.content, *(part for field in call.headers for part in field)]
     return find_canaries(state.canaries, content.for_detectors(()), content.attachments, raw)
 
 

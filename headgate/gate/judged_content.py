@@ -1,8 +1,8 @@
 """Extracts the text that content policies judge from an action: everything that would be sent.
 
-A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params. Files and
-archives are attachments, which detectors open. Unreadable content is reported, because finding nothing in it proves
-nothing.
+A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params; of a WebSocket
+the message, of which the params may have the digest only. Files and archives are attachments, which detectors open.
+Unreadable content is reported, because finding nothing in it proves nothing.
 """
 
 import re
@@ -21,6 +21,7 @@ from headgate.protocols.headers import header_lists
 from headgate.protocols.http_call import HttpCall
 from headgate.protocols.multipart import split_pieces
 from headgate.protocols.query import lists_by_name, parse_pairs
+from headgate.protocols.websocket import MESSAGE
 
 _DECODED_BYTES_MAX: Final = 1024 * 1024
 _GENERIC_MEMBERS: Final = frozenset(("scheme", "host", "headers"))
@@ -43,6 +44,8 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
     if not draft.params.keys() >= _GENERIC_MEMBERS:  # those of a generic call are the call itself, said once above
         value["params"] = draft.params
     call = draft.read_call.call
+    if draft.message is not None:
+        return _message(draft, draft.message, value, _sent(call))
     if draft.facts is not None and MESSAGES in draft.params and draft.facts.member == GRPC_TOOL:
         return _messages(draft, draft.facts, value, _sent(call))
     headers, sent = http["headers"], _sent(call)
@@ -66,6 +69,16 @@ def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, sent:
     attachments = tuple(Attachment(place, data) for place, data in facts.opaque)
     unscannable = None if facts.unread is None else f"the call's messages cannot be read: {facts.unread}"
     return JudgedContent(value, sent=sent, attachments=attachments, unscannable=unscannable)
+
+
+def _message(draft: ActionDraft, message: bytes, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:
+    """Of a WebSocket: its bytes, once, in place of what the params show of them."""
+    value["params"] = {name: one for name, one in draft.params.items() if name != MESSAGE}
+    attachments: list[Attachment] = []
+    body = _body(message, "", attachments) if message else None
+    if body is not None:
+        value["body"] = body
+    return JudgedContent(value, sent=sent, attachments=tuple(attachments))
 
 
 def _sent(call: HttpCall) -> dict[str, list[str]]:

@@ -34,7 +34,7 @@ def session_call(decided: Decided, at: float) -> SessionCall:
         None if draft.effect is None else draft.effect.value,
         None if call is None else call.host,
         decision.verdict.value,
-        0 if call is None else len(call.body) + len(call.query),
+        0 if call is None else len(draft.content) + len(call.query),
         tuple(sorted({issue for entry in decision.nlp for issue in _issues(entry)})),
     )
 

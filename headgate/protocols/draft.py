@@ -99,7 +99,8 @@ class ActionDraft:
     ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp``: where it is a
     message of MCP. ``effect`` is None where nothing says what the action does.
     ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did. ``facts``: where the call
-    is one of a recognised protocol.
+    is one of a recognised protocol. ``message``: the very bytes of a message of a WebSocket, which is sent over the
+    connection that ``read_call`` opened; the digest covers them.
     """
 
     tool: str
@@ -115,6 +116,7 @@ class ActionDraft:
     delegation: bytes
     catalogue_sha256: str | None = None
     facts: ProtocolFacts | None = None
+    message: bytes | None = None
 
     @property
     def model(self) -> ModelCall | None:
@@ -125,6 +127,13 @@ class ActionDraft:
     def call(self) -> HttpCall | None:
         """The call as it will be sent, with the one spelling of its host."""
         return None if self.read_call is None else self.read_call.call
+
+    @property
+    def content(self) -> bytes:
+        """What is sent behind the head: the message of a WebSocket, or the body, still in its content coding."""
+        if self.message is not None:
+            return self.message
+        return b"" if self.read_call is None else self.read_call.call.body
 
 
 def make_draft(
@@ -141,6 +150,7 @@ def make_draft(
     delegation: bytes = _EMPTY_OBJECT,
     catalogue_sha256: str | None = None,
     facts: ProtocolFacts | None = None,
+    message: bytes | None = None,
 ) -> ActionDraft:
     """Raises ValidationError: names that do not fit the specification's pattern, params that JSON cannot hold."""
     for field, name in (("tool", tool), ("operation", operation)):
@@ -163,4 +173,5 @@ def make_draft(
         delegation,
         catalogue_sha256,
         facts,
+        message,
     )

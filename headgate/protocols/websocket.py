@@ -15,6 +15,7 @@ from headgate.protocols.json_numbers import refuse_inexact_integers
 WEBSOCKET_TOOL: Final = "websocket"
 CONNECT: Final = "connect"
 SEND: Final = "send"
+MESSAGE: Final = "message"
 _JSON: Final = "json"
 _LLM: Final = "llm"
 _VERSION: Final = "13"
@@ -46,7 +47,7 @@ def handshake_draft(read_call: ReadCall, params: JsonObject) -> ActionDraft:
 
 def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> ActionDraft:
     """``params``: ``host``, ``port``, ``path``, ``kind`` (``json``, ``text``, ``binary``) and ``message``: the value,
-    the text, or of a binary message its size and SHA-256. Raises ValidationError."""
+    the text, or of a binary message and of a long text its size and SHA-256. Raises ValidationError."""
     digest = sha256_hex(content)
     kind, message = _read(content, digest, is_text=is_text)
     call = handshake.call
@@ -56,7 +57,7 @@ def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> Acti
         "port": call.port,
         "path": handshake.path,
         "kind": kind,
-        "message": message,
+        MESSAGE: message,
     }
     return make_draft(
         tool=WEBSOCKET_TOOL,
@@ -66,6 +67,7 @@ def message_draft(handshake: ReadCall, content: bytes, *, is_text: bool) -> Acti
         read_call=replace(handshake, covered_body_sha256=digest),
         effect=Effect.WRITE,
         facts=None if facts is None else ProtocolFacts(_LLM, canonical_bytes(facts)),
+        message=content,
     )
 
 

@@ -189,6 +189,32 @@ def test_a_held_message_of_a_client_that_left_is_not_sent(
     assert not [one for one in server.received if path in str(one)]
 
 
+_LEAK = "write to maria.keller@example.com"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [_LEAK, "x " * 40_000 + _LEAK, _LEAK.encode(), bytes(range(256)) + _LEAK.encode() + b"\0"],
+    ids=["short", "long", "text as bytes", "bytes"],
+)
+def test_what_the_client_sends_is_inspected(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, message: str | bytes
+) -> None:
+    server.received.clear()
+    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "deny"}
+    made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": {"tools": ["websocket"]}})
+    try:
+        with socket(agent, server.url + path) as connection:
+            connection.send("hello")
+            assert connection.recv(timeout=30) == "hello"
+            connection.send(message)
+            code, reason = closed(connection)
+    finally:
+        administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert (code, reason.startswith("Denied by policy")) == (1008, True)
+    assert server.received == ["hello"]
+
+
 def test_what_nobody_decided_does_not_pass(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
     server.closes.clear()
     with socket(agent, server.url + path) as connection:
@@ -201,8 +227,9 @@ def test_what_nobody_decided_does_not_pass(agent: Agent, server: SocketServer, a
 
 def test_a_message_that_is_too_large(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
     with socket(agent, server.url + path) as connection:
-        connection.send(b"x" * (1 << 20))
-        assert len(connection.recv(timeout=30)) == 1 << 20
+        almost = (1 << 20) - 4096  # with the address, detectors inspect a MiB at most
+        connection.send(b"x" * almost)
+        assert len(connection.recv(timeout=30)) == almost
         connection.send("x" * ((1 << 20) + 1))
         assert closed(connection) == (1009, "Payload too large")
 

@@ -15,7 +15,9 @@ from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, OnMatch, Scope
 from headgate.policies.model import Verdict
+from headgate.protocols.draft import ActionDraft
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.websocket import message_draft
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
 from tests.labelled import credentials, encoded
@@ -46,12 +48,16 @@ def json_call(value: object) -> HttpCall:
 
 
 async def judged(sent: HttpCall, **fields: object) -> NlpResult:
+    return await judged_draft(interpret(sent, load_catalogues()), **fields)
+
+
+async def judged_draft(action: ActionDraft, **fields: object) -> NlpResult:
     given = {"type": NlpPolicyType.CONTENT_SAFETY, "model": "secrets", "threshold": 0.6, **fields}
     draft = NlpDraft("No secrets", **given)
     policy = NlpPolicy("org_1", "nlp_1", 1, draft, _NOW, _NOW)
     async with open_client() as client:
         evaluator = Evaluator(Judges(client), DailyBudgets(system_clock), deadline_seconds=30)
-        [result] = await judge(evaluator, [policy], interpret(sent, load_catalogues()), {})
+        [result] = await judge(evaluator, [policy], action, {})
     return result
 
 
@@ -159,3 +165,39 @@ async def test_a_bound_is_not_unscannable() -> None:
     result = await judged(sent, on_error=Verdict.DENY, on_unscannable=Verdict.ALLOW)
 
     assert (result.decision, result.error) == (Verdict.DENY, "not_inspected")
+
+
+def message(content: bytes, *, is_text: bool) -> ActionDraft:
+    """One of a WebSocket's client."""
+    fields = {"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13"}
+    raw = tuple((name.encode(), value.encode()) for name, value in fields.items())
+    handshake = interpret(HttpCall("GET", "https", "stream.example", 443, "/live", "", raw, b""), load_catalogues())
+    assert handshake.read_call is not None
+    return message_draft(handshake.read_call, content, is_text=is_text)
+
+
+_FILLING = "nothing to see " * 5_000
+MESSAGES = {
+    "short text": (SECRET.encode(), True),
+    "JSON": (json.dumps({"a": [{"b": SECRET}]}).encode(), True),
+    "long text": (f"{_FILLING}{SECRET}".encode(), True),
+    "long JSON": (json.dumps({"a": _FILLING, "b": SECRET}).encode(), True),
+    "text as bytes": (SECRET.encode(), False),
+    "bytes": (_PICTURE + SECRET.encode() + b"\0", False),
+    "archive": (encoded.FILES["tar.xz"](SECRET), False),
+}
+
+
+@pytest.mark.parametrize("how", MESSAGES)
+async def test_a_credential_is_found_in_a_message_of_a_websocket(how: str) -> None:
+    content, is_text = MESSAGES[how]
+    result = await judged_draft(message(content, is_text=is_text))
+
+    assert (result.issues, result.decision) == (("github_token",), Verdict.REQUIRE_APPROVAL)
+
+
+@pytest.mark.parametrize("how", encoded.UNSCANNABLE)
+async def test_a_message_that_nobody_can_open_is_unscannable(how: str) -> None:
+    result = await judged_draft(message(encoded.UNSCANNABLE[how](SECRET), is_text=False))
+
+    assert (result.decision, result.error) == (Verdict.REQUIRE_APPROVAL, "unscannable")
