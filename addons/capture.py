@@ -42,8 +42,13 @@ class Capture:
         mark: CaptureLevel | None,
         action_id: str | None,
         decision: str,
+        is_unmasked: bool = False,
+        masked_body: bytes | None = None,
     ) -> None:
-        """Capture this call, where the organization's rules or ``mark``, its policies' word, say so."""
+        """Capture this call, where the organization's rules or ``mark``, its policies' word, say so.
+
+        ``is_unmasked``: it may hold what a policy masks. ``masked_body``: kept in place of what the agent sent.
+        """
         level = rules.level(
             agent_id=action.agent_id,
             tool=action.tool,
@@ -62,6 +67,8 @@ class Capture:
             org_id=org_id,
             action_id=action_id,
             decision=decision,
+            is_unmasked=is_unmasked,
+            masked_body=masked_body,
         )
 
     def begin_refused(
@@ -73,6 +80,8 @@ class Capture:
         *,
         org_id: str,
         mark: CaptureLevel | None,
+        is_unmasked: bool,
+        masked_body: bytes | None,
     ) -> None:
         """What an agent was not allowed to send is worth looking at too, once it is on record."""
         decision = _REFUSED.get(type(error))
@@ -87,6 +96,8 @@ class Capture:
             mark=mark,
             action_id=action_id if isinstance(action_id, str) else None,
             decision=decision,
+            is_unmasked=is_unmasked,
+            masked_body=masked_body,
         )
 
     def response(self, flow: HTTPFlow) -> None:

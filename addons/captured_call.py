@@ -10,10 +10,13 @@ from mitmproxy.http import HTTPFlow
 from addons.response_meter import ResponseMeter
 from headgate.gate.candidate import ReadAction
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.secrets import MASK
 from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
 
 _QUOTED_MAX: Final = 500
 _UNSEEN: Final = "it broke off before policies about content had looked at it"
+_NOT_KEPT: Final = f"/{MASK}"
+"""Path and query of a call that may hold what a policy masks: they may hold it too."""
 
 
 class Captures(Protocol):
@@ -54,8 +57,8 @@ class CapturedCall:
     """One call that is being captured, from its decision to its end."""
 
     __slots__ = (
-        "_captures", "_limit", "_meter", "_reserved", "action", "action_id", "decision", "is_answer_replaced", "level",
-        "org_id",
+        "_captures", "_is_unmasked", "_limit", "_masked_body", "_meter", "_reserved", "action", "action_id", "decision",
+        "is_answer_replaced", "level", "org_id",
     )  # fmt: skip
 
     def __init__(
@@ -68,11 +71,15 @@ class CapturedCall:
         org_id: str,
         action_id: str | None,
         decision: str,
+        is_unmasked: bool = False,
+        masked_body: bytes | None = None,
     ) -> None:
         self._captures = captures
         self._limit = limit if level is CaptureLevel.BODIES else 0
         self._meter: CapturingMeter | None = None
         self._reserved = 0
+        self._is_unmasked = is_unmasked
+        self._masked_body = masked_body
         self.is_answer_replaced = False
         self.action = action
         self.level = level
@@ -111,6 +118,7 @@ class CapturedCall:
 
     def _captured(self, flow: HTTPFlow, error: str | None) -> Captured:
         request = flow.request.data
+        content = request.content if self._masked_body is None else self._masked_body
         response = None if flow.response is None else flow.response.data
         started_at = request.timestamp_start
         return Captured(
@@ -127,11 +135,11 @@ class CapturedCall:
             scheme=request.scheme.decode("latin-1"),
             host=request.host,
             port=request.port,
-            path=request.path.decode("latin-1"),
+            path=_NOT_KEPT if self._is_unmasked else request.path.decode("latin-1"),
             request=Message(
-                request.headers.fields,
-                self._beginning(request.content),
-                len(request.content or b""),
+                () if self._is_unmasked else request.headers.fields,
+                None if self._is_unmasked else self._beginning(content),
+                len(content or b""),
                 request.http_version.decode("latin-1"),
                 started_at,
                 request.timestamp_end,

@@ -173,6 +173,7 @@ class Enforce:
                     mark=held.capture,
                     action_id=admitted.action_id,
                     decision="allow" if admitted.approval_id is None else "approved",
+                    is_unmasked=held.is_unmasked,
                 )
             if decided_on.provenance is not None:
                 if reading.action.host:
@@ -192,6 +193,8 @@ class Enforce:
                     failure,
                     org_id=caller.identity.org_id,
                     mark=held.capture,
+                    is_unmasked=held.is_unmasked,
+                    masked_body=held.masked_body,
                 )
             if admitted is not None:
                 # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.

@@ -24,7 +24,7 @@ from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
 from headgate.gate.masked_call import masked_call
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, is_unmasked, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, observe_nothing
 from headgate.gate.refusals import denied_by_policy, not_recorded
@@ -123,6 +123,7 @@ class _InterceptedCall:
         self.held.capture = decided.decision.capture
         self.held.connection = decided.candidate.connection
         self.held.masked_body = call.body if call is not None and decided.decision.masked is not None else None
+        self.held.is_unmasked = is_unmasked(decided.state, decided.decision)
 
     async def _claim(self, decided: Decided, exemption: Exemption) -> Admitted | RecordingOutcome:
         admitted, row = self._execution(exempted(decided, exemption), exemption.exemption_id)
@@ -137,7 +138,7 @@ class _InterceptedCall:
         if not isinstance(answer, Pending):
             return answer
         self.reading.drop()
-        self.held.masked_body = None  # it is made again with the next decision
+        self.held.drop_large()
         return Held(partial(self.gate.holds.wait, decided.identity, answer, decided.decision, self.held))
 
     async def record(self, decided: Decided) -> Admitted | DecideAgain:

@@ -4,12 +4,15 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Final, Protocol
 
 from headgate.approvals.wake_ups import Waiter
 from headgate.connections.model import Connection
 from headgate.policies.model import Requirement
 from headgate.traffic.model import CaptureLevel
+
+KEPT_MASKED_BYTES_MAX: Final = 4 << 10
+"""Of a masked body while its call waits."""
 
 
 class Client(Protocol):
@@ -37,7 +40,8 @@ def _waits_on() -> None:
 class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
     policies of its last decision say of keeping it for review. ``masked_body``: what is sent
-    in place of the body, by its last decision; ``connection``: whose credential that decision covers.
+    in place of the body, by its last decision; ``is_unmasked``: what a policy masks is, or may be, in what would be
+    sent, or was noted before any decision; ``connection``: whose credential that decision covers.
     ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held."""
 
     client: Client
@@ -47,7 +51,13 @@ class HeldCall:
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
     masked_body: bytes | None = None
+    is_unmasked: bool = True
     connection: Connection | None = None
+
+    def drop_large(self) -> None:
+        """While the call waits: it is made again with the next decision."""
+        if self.masked_body is not None and len(self.masked_body) > KEPT_MASKED_BYTES_MAX:
+            self.masked_body, self.is_unmasked = None, True
 
     def until(self, now: datetime) -> datetime | None:
         """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""

@@ -203,7 +203,8 @@ async def decide_masked(
     before = {str(entry["policy_id"]): entry for entry in first.nlp}
     masking = {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK} & before.keys()
     said = {str(entry["policy_id"]): entry for entry in second.nlp}
-    if second.verdict is not Verdict.DENY and not all(one in said and _is_clear(said[one]) for one in masking):
+    is_proven = all(one in said and _is_clear(said[one]) for one in masking)
+    if second.verdict is not Verdict.DENY and not is_proven:
         return None
     found = {one for one in masking if before[one]["outcome"] == Outcome.MATCH}
     return replace(
@@ -213,8 +214,20 @@ async def decide_masked(
             for policy_id, entry in said.items()
         ),
         evaluation_time_ms=round(first.evaluation_time_ms + second.evaluation_time_ms, 3),
-        to_mask=(),
+        to_mask=() if is_proven else first.to_mask,
         masked={"count": masked.count, "kinds": list(masked.kinds)},
+    )
+
+
+def is_unmasked(state: OrganizationState, decision: Decision) -> bool:
+    """Whether a policy that masks found something that is still in the call, or failed to look. Where none looked, as a
+    call is denied before, nothing is known to be in it; what a policy lets pass unopened (``on_unscannable``) neither.
+    """
+    masking = {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK}
+    return bool(decision.to_mask) or any(
+        entry["outcome"] != Outcome.CLEAR and entry["decision"] != OnMatch.MASK.value
+        for entry in decision.nlp
+        if str(entry["policy_id"]) in masking
     )
 
 

@@ -11,7 +11,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.secrets import MASK
 from headgate.protocols.headers import header_lists
 from headgate.traffic.mask_body import MaskedBody, mask_body, mask_pairs, mask_value
-from headgate.traffic.model import Captured, HeaderFields, Message
+from headgate.traffic.model import Captured, CaptureLevel, HeaderFields, Message
 
 TARGET_MAX: Final = 2_000
 ERROR_MAX: Final = 500
@@ -42,14 +42,14 @@ def mask_exchange(captured: Captured) -> MaskedExchange:
         "port": captured.port,
         "path": path,
         "query": query,
-        **_message("request", captured.request, masking, omitted),
+        **_message("request", captured.request, captured.level, masking, omitted),
     }
     response: JsonObject | None = None
     if captured.response is not None:
         response = {
             "status": captured.status,
             "reason": captured.reason[:200],
-            **_message("response", captured.response, masking, omitted),
+            **_message("response", captured.response, captured.level, masking, omitted),
         }
     document: JsonObject = {"v": 1, "request": request, "response": response, "error": error}
     return MaskedExchange(document, target[:TARGET_MAX], error, masking, omitted)
@@ -70,9 +70,9 @@ def _masked_text(text: str) -> tuple[str, Counter[str]]:
     return str(value), kinds
 
 
-def _message(where: str, message: Message, masking: JsonObject, omitted: JsonObject) -> JsonObject:
+def _message(where: str, message: Message, level: CaptureLevel, masking: JsonObject, omitted: JsonObject) -> JsonObject:
     headers = _mask_headers(where, message.headers, masking)
-    body = _body(message)
+    body = _body(message, level)
     if body.omitted is not None:
         omitted[f"{where}.body"] = body.omitted
     elif not body.is_whole:
@@ -90,9 +90,10 @@ def _message(where: str, message: Message, masking: JsonObject, omitted: JsonObj
     }
 
 
-def _body(message: Message) -> MaskedBody:
+def _body(message: Message, level: CaptureLevel) -> MaskedBody:
     if message.body is None:
-        why = None if message.size_bytes == 0 else "heads only"
+        said = "heads only" if level is CaptureLevel.HEADS else "a content policy masks it, and no masked copy was kept"
+        why = None if message.size_bytes == 0 else said
         return MaskedBody("" if why is None else None, message.size_bytes, omitted=why)
     named = {name.lower(): value.decode("latin-1") for name, value in message.headers}
     return mask_body(

@@ -73,6 +73,68 @@ def test_an_exchange_is_captured_masked_and_shown_and_the_look_is_recorded(
         assert b"correct horse" not in (file.read_bytes() if file.is_file() else b"")
 
 
+_RULES = """package e2e.masked
+
+allow if input.http.path == "{path}/allowed"
+
+deny contains "no" if input.http.path == "{path}/denied"
+
+deny contains "no note that is masked" if {{
+	input.http.path == "{path}/denied_masked"
+	contains(json.marshal(input.params), "[masked: keyword]")
+}}
+
+allow if input.http.path == "{path}/denied_masked"
+
+require_approval contains "a person decides" if input.http.path == "{path}/held"
+
+approval := {{"hold_seconds": 60}}
+"""
+_WORD = "bluebird"
+
+
+def test_a_call_that_is_refused_is_kept_as_a_policy_masks_it(administrator, agent, upstream, path) -> None:
+    policy = {"name": "No birds", "type": "custom", "model": "keywords", "prompt": _WORD, "threshold": 0.5}
+    made = administrator.api.post("/admin/nlp-policies", json=policy | {"on_match": "mask"})
+    assert made.status_code == 201, made.text
+    body = {"note": f"a {_WORD} sings"}
+    url = upstream.url + path
+
+    def kept(action_id: str) -> dict[str, Any]:
+        def look() -> dict[str, Any] | None:
+            found = administrator.get("/admin/traffic", action_id=action_id)["data"]
+            return administrator.get(f"/admin/traffic/{found[0]['id']}") if found else None
+
+        shown = wait_for(look, f"the exchange of {action_id} is captured", seconds=90)
+        assert isinstance(shown, dict)
+        return shown
+
+    try:
+        with administrator.policy(_RULES.format(path=path), priority=1), capturing(administrator):
+            held = agent.call_later("POST", f"{url}/held", json=body)
+            unmaskable = agent.call_later("POST", f"{url}/allowed", json=body, headers={"x-note": _WORD})
+            actions: dict[str, str] = {}
+            for name in ("held", "allowed"):
+                pending = administrator.pending(f"{path}/{name}")
+                actions[name] = pending["action_id"]
+                administrator.deny(pending["id"], "no")
+            assert (held.result(60).status_code, unmaskable.result(60).status_code) == (403, 403)
+            for name in ("denied", "denied_masked"):
+                refused = agent.call("POST", f"{url}/{name}", json=body)
+                assert refused.status_code == 403
+                actions[name] = refused.json()["error"]["details"]["action_id"]
+            found = {name: kept(action_id) for name, action_id in actions.items()}
+    finally:
+        administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert upstream.of(f"{path}/allowed") == []
+    shown = json.loads(found["held"]["request"]["body"]["text"])
+    assert (shown, found["held"]["target"]) == ({"note": "a [masked: keyword] sings"}, f"{path}/held")
+    for name in ("held", "allowed", "denied_masked"):
+        assert _WORD not in json.dumps(found[name]), name
+    assert (found["allowed"]["request"]["body"]["text"], found["allowed"]["request"]["headers"]) == (None, [])
+    assert json.loads(found["denied"]["request"]["body"]["text"]) == body, "no policy about content looked at it"
+
+
 def test_at_a_terminal(instance, administrator, agent, upstream, path, tmp_path: Path) -> None:
     with capturing(administrator):
         assert agent.call("GET", f"{upstream.url}{path}?q=1").status_code == 200

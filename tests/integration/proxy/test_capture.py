@@ -27,6 +27,7 @@ from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import OnMatch
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
+from headgate.traffic.mask_exchange import mask_exchange
 from headgate.traffic.model import Captured, CaptureLevel, Loss
 from headgate.traffic.rules import CaptureRules, parse_capture_rules
 from headgate.traffic.spool_reader import ended_processes, finished_segments, lost_with, read_segment
@@ -47,6 +48,8 @@ class AllowAndCapture(Allow):
     captures: CaptureRules = EVERYTHING
     mark: CaptureLevel | None = None
     judge: AnswerJudge | None = None
+    is_unmasked: bool = False
+    masked_body: bytes | None = None
     catalogue: Any = field(default_factory=lambda: load_catalogues(None))
 
     async def request(self, flow: HTTPFlow) -> None:
@@ -60,7 +63,15 @@ class AllowAndCapture(Allow):
                 self.judge, AnswerLimits(), action_id="act_1", mcp_id=None, request_id=state.request_id
             )
         self.capture.begin(
-            state, self.captures, action, org_id="org_1", mark=self.mark, action_id="act_1", decision="allow"
+            state,
+            self.captures,
+            action,
+            org_id="org_1",
+            mark=self.mark,
+            action_id="act_1",
+            decision="allow",
+            is_unmasked=self.is_unmasked,
+            masked_body=self.masked_body,
         )
 
 
@@ -124,6 +135,25 @@ async def test_a_plain_exchange(start_capturing: Any) -> None:
     assert one.request.started_at is not None
     assert one.response.ended_at is not None
     assert one.response.ended_at >= one.request.started_at
+
+
+async def test_of_what_a_policy_masks_the_masked_body_is_kept(start_capturing: Any) -> None:
+    kept = await start_capturing(masked_body=b"[masked: keyword]")
+    request = kept.running.get("/a", method="POST", headers="Content-Length: 3\r\n", body="abc")
+    assert parse(await kept.running.secure(request)).body == b"hello"
+    (one,) = await kept.exchanges()
+    assert (one.request.body, one.request.size_bytes) == (b"[masked: keyword]", 17)
+
+
+async def test_of_what_a_policy_could_not_mask_only_the_size_is_kept(start_capturing: Any) -> None:
+    kept = await start_capturing(is_unmasked=True, masked_body=b"perhaps in part")
+    headers = "Content-Length: 9\r\nX-Note: bluebird\r\n"
+    request = kept.running.get("/bluebird?bluebird", method="POST", headers=headers, body="abcdefghi")
+    assert parse(await kept.running.secure(request)).body == b"hello"
+    (one,) = await kept.exchanges()
+    assert (one.path, one.request.headers, one.request.body) == ("/[masked]", (), None)
+    assert one.request.size_bytes == 15
+    assert mask_exchange(one).omitted == {"request.body": "a content policy masks it, and no masked copy was kept"}
 
 
 async def test_bodies_that_are_larger_than_is_kept_pass_whole(start_capturing: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from headgate.gate.candidate import BoundCandidate
-from headgate.gate.pipeline import DecisionPipeline, Masked, decide_masked, recall_nothing
+from headgate.gate.pipeline import DecisionPipeline, Masked, decide_masked, is_unmasked, recall_nothing
 from headgate.gate.preconditions import unconditional
 from headgate.kernel.canonical_json import JsonObject
 from headgate.nlp_policies.model import OnMatch
@@ -96,6 +96,8 @@ async def test_another_policy_still_holds_or_denies_the_masked_call() -> None:
 
     assert held is not None and denied is not None
     assert (held.verdict, denied.verdict) == (Verdict.REQUIRE_APPROVAL, Verdict.DENY)
+    # Whoever denied may have come before the policy that masks: a capture must not take the call for clear.
+    assert (is_unmasked(_STATE, held), is_unmasked(_STATE, denied)) == (False, True)
 
 
 async def test_a_policy_that_failed_before_and_is_clear_now_is_no_mask() -> None:

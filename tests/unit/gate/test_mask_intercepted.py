@@ -3,6 +3,7 @@
 import asyncio
 import json
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -12,9 +13,10 @@ from headgate.agents.scopes import KeyKind
 from headgate.connections.errors import NoConnectionError
 from headgate.gate.admit_call import _InterceptedCall
 from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
-from headgate.gate.held_call import HeldCall
+from headgate.gate.held_call import KEPT_MASKED_BYTES_MAX, HeldCall
 from headgate.gate.masked_body import masked_in_time
 from headgate.gate.pipeline import Decided
+from headgate.nlp_policies.model import OnMatch
 from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
 from headgate.protocols.http_call import HttpCall, with_body_of
 from headgate.tools.interpret import interpret
@@ -23,7 +25,7 @@ from tests.unit.gate.test_judged_locations import json_call
 
 _MAIL = "maria@example.com"
 _IDENTITY = KeyIdentity("org_1", "key_1", KeyKind.AGENT, "agt_1", "Robot", None, frozenset(), None, 1)
-_STATE: Any = object()
+_STATE: Any = SimpleNamespace(nlp_policies=())
 
 
 @dataclass
@@ -100,3 +102,50 @@ async def test_a_large_body_holds_up_nobody(items: int) -> None:
     task.cancel()
     assert made is not None and made.count == 1
     assert (turns > 1) == (len(body) > 4 << 10)
+
+
+def _entry(decision: str, outcome: str = "match", error: str | None = None, policy_id: str = "nlp_1") -> Any:
+    return {"policy_id": policy_id, "decision": decision, "outcome": outcome, "error": error}
+
+
+_MASKING: Any = SimpleNamespace(
+    nlp_policies=tuple(
+        SimpleNamespace(policy_id=policy_id, draft=SimpleNamespace(on_match=on_match))
+        for policy_id, on_match in (("nlp_1", OnMatch.MASK), ("nlp_2", OnMatch.MASK), ("nlp_3", OnMatch.DENY))
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("entries", "is_left", "is_unmasked"),
+    [
+        ((_entry("mask"),), False, False),
+        ((_entry("allow", "clear"),), False, False),
+        ((_entry("mask"),), True, True),
+        ((_entry("require_approval"),), True, True),
+        ((_entry("require_approval"),), False, True),
+        ((_entry("mask"), _entry("require_approval", policy_id="nlp_2")), False, True),
+        ((_entry("allow", "clear", "unscannable"),), False, False),
+        ((_entry("require_approval", "error", "timeout"),), False, True),
+        ((_entry("deny", policy_id="nlp_3"),), False, False),
+        ((), False, False),
+    ],
+    ids=[
+        *("masked", "clear", "masked in part", "not masked", "found where nothing can be replaced", "one of two"),
+        *("passes unopened", "late", "denied by another policy before", "denied by a rule before"),
+    ],
+)
+def test_what_is_left_of_what_a_policy_masks_is_noted(entries: Any, is_left: bool, is_unmasked: bool) -> None:
+    decided = _decided()
+    decision = replace(decided.decision, nlp=entries, to_mask=decided.decision.to_mask if is_left else ())
+    call = _call(_Reading(), lambda _, candidate: candidate)
+    assert call.held.is_unmasked, "not known yet"
+    call._note(replace(decided, state=_MASKING, decision=decision))
+    assert call.held.is_unmasked is is_unmasked
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(KEPT_MASKED_BYTES_MAX, True), (KEPT_MASKED_BYTES_MAX + 1, False)])
+def test_a_large_masked_body_is_not_kept_while_its_call_waits(size: int, is_kept: bool) -> None:
+    held = HeldCall(cast("Any", None), masked_body=b"x" * size, is_unmasked=False)
+    held.drop_large()
+    assert (held.masked_body is not None, held.is_unmasked) == (is_kept, not is_kept)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from headgate.kernel.secrets import MASK
 from headgate.traffic.mask_exchange import ERROR_MAX, TARGET_MAX, mask_exchange
-from headgate.traffic.model import Message
+from headgate.traffic.model import CaptureLevel, Message
 from tests.unit.traffic.samples import sample
 
 MAIL = "eva.muster@example.com"
@@ -68,8 +68,10 @@ def test_what_is_long_is_cut_beside_and_whole_within() -> None:
 
 def test_heads_only_says_so() -> None:
     body_of_five = replace(message(body=None), size_bytes=5)
-    masked = mask_exchange(sample(request=body_of_five, response=message(body=None)))
-    assert masked.omitted == {"request.body": "heads only"}
+    of_heads = sample(request=body_of_five, response=message(body=None), level=CaptureLevel.HEADS)
+    assert mask_exchange(of_heads).omitted == {"request.body": "heads only"}
+    withheld = mask_exchange(replace(of_heads, level=CaptureLevel.BODIES))
+    assert withheld.omitted == {"request.body": "a content policy masks it, and no masked copy was kept"}
 
 
 def test_bytes_that_are_no_text_in_a_head_are_kept_as_characters() -> None:
