@@ -65,8 +65,8 @@ class CallReading:
     """Of one call, from its arrival to its admission or refusal."""
 
     __slots__ = (
-        "_action", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_reader", "_took_milliseconds",
-        "candidate",
+        "_action", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_masked_bytes", "_reader",
+        "_took_milliseconds", "candidate",
     )  # fmt: skip
 
     def __init__(self, reader: CallReader, flow: HTTPFlow, caller: Caller) -> None:
@@ -75,6 +75,7 @@ class CallReading:
         self._client = flow_state(flow).client
         self._caller = caller
         self._charged_bytes = 0
+        self._masked_bytes = 0
         self._is_kept = False
         self._took_milliseconds = 0.0
         self._action: ReadAction | None = None
@@ -128,9 +129,18 @@ class CallReading:
         """The call with this body; ``candidate`` stays what was sent. Raises what ``read`` raises."""
         changed = with_body_of(call, body)
         if not self._is_large(changed):
-            return self._read(changed)
-        async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
-            return await turn.in_thread(self._read, changed)
+            candidate = self._read(changed)
+        else:
+            async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
+                self.charge_masked(2 * len(body))
+                candidate = await turn.in_thread(self._read, changed)
+        self.charge_masked(len(body) + weight_of(candidate))
+        return candidate
+
+    def charge_masked(self, size: int) -> None:
+        """Counts what a masked copy takes, beside the body. Raises UnavailableError."""
+        self._reserve(size - self._masked_bytes)
+        self._masked_bytes = size
 
     def drop(self) -> None:
         """While the call waits; its body is there to be read again."""
@@ -139,9 +149,9 @@ class CallReading:
 
     def end(self) -> None:
         self.candidate = None
-        if self._charged_bytes:
-            self._reader.room.release(self._client, self._charged_bytes)
-            self._charged_bytes = 0
+        if self._charged_bytes or self._masked_bytes:
+            self._reader.room.release(self._client, self._charged_bytes + self._masked_bytes)
+            self._charged_bytes = self._masked_bytes = 0
 
     def _is_large(self, call: HttpCall) -> bool:
         """Whether reading it would hold up everybody else for longer than a thread costs."""
@@ -182,7 +192,10 @@ class CallReading:
         return candidate
 
     def _charge(self, size: int) -> None:
-        more = size - self._charged_bytes
+        self._reserve(size - self._charged_bytes)
+        self._charged_bytes = size
+
+    def _reserve(self, more: int) -> None:
         if more < 0:
             self._reader.room.release(self._client, -more)
         elif not self._reader.room.reserve(self._client, more):
@@ -190,7 +203,6 @@ class CallReading:
                 "The proxy's memory for request bodies is in use (all agents, or this one). Send the request again.",
                 retry_after_seconds=1,
             )
-        self._charged_bytes = size
 
 
 def is_coded(call: HttpCall) -> bool:

@@ -62,6 +62,9 @@ class _Reading:
         """Messages are not masked, but held."""
         raise AmbiguousRequestError("a message of a WebSocket cannot be masked")
 
+    def charge_masked(self, size: int) -> None:
+        """There is no masked copy."""
+
 
 class SocketMessages:
     """``handshake``: the call that opened the socket; ``action``: as it was decided; ``action_id``: as it is recorded.

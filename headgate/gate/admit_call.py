@@ -53,6 +53,9 @@ class Reading(Protocol):
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
         """``call`` as if it had been sent with this body. Raises HeadgateError."""
 
+    def charge_masked(self, size: int) -> None:
+        """See ``masked_call.Charge``. At the end of the call nothing stays charged."""
+
 
 type Enforced = Callable[[OrganizationState, Candidate], BoundCandidate]
 """Applies the enforcement point's own rules of a state, each time that one is decided on, and binds the connection.
@@ -109,7 +112,10 @@ class _InterceptedCall:
         async def bind(candidate: Candidate) -> BoundCandidate:
             return self.enforce(state, candidate)
 
-        return await masked_call(decided.candidate, decided.decision.to_mask, self.reading.read_with_body, bind)
+        reading = self.reading
+        return await masked_call(
+            decided.candidate, decided.decision.to_mask, reading.read_with_body, bind, reading.charge_masked
+        )
 
     async def exempt(self, decided: Decided) -> Admitted | DecideAgain | None:
         self._note(decided)

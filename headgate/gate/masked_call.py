@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.gate.candidate import BoundCandidate, Candidate
-from headgate.gate.masked_body import masked_in_time
+from headgate.gate.masked_body import masked_in_time, weight_of_masking
 from headgate.gate.pipeline import Masked
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.policies.model import FoundText
@@ -14,17 +14,38 @@ from headgate.protocols.websocket import WEBSOCKET_TOOL
 type Read = Callable[[HttpCall, bytes], Awaitable[Candidate]]
 """The call with another body."""
 
+type Charge = Callable[[int], None]
+"""Counts so many bytes as what the masked copy takes, in place of what was counted for it before. Raises
+UnavailableError where there is no room."""
+
 type BindMasked = Callable[[Candidate], Awaitable[BoundCandidate]]
 
 
+def not_charged(_size: int) -> None:
+    """The API counts the bytes of a request from its arrival, and nothing that is made of them."""
+
+
 async def masked_call(
-    candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked
+    candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge = not_charged
 ) -> Masked | None:
-    """None: it cannot be replaced, or the call would be another one with it. Raises what ``read`` and ``bind`` raise
-    for other reasons than the call."""
+    """None: it cannot be replaced, or the call would be another one with it. Raises what ``charge`` raises, and what
+    ``read`` and ``bind`` raise for other reasons than the call. What is charged stays so with a copy that is there."""
+    masked: Masked | None = None
+    try:
+        masked = await _masked_call(candidate, found, read, bind, charge)
+    finally:
+        if masked is None:
+            charge(0)
+    return masked
+
+
+async def _masked_call(
+    candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge
+) -> Masked | None:
     draft, call = candidate.draft, candidate.draft.call
     if call is None or draft.tool == WEBSOCKET_TOOL:
         return None
+    charge(weight_of_masking(call.body, found))
     made = await masked_in_time(call.headers, call.query, call.body, found)
     if made is None:
         return None

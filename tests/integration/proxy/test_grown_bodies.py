@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import gzip
+import json
 import resource
 from base64 import b64encode
 from collections.abc import AsyncIterator
@@ -29,6 +30,8 @@ from headgate.gate.record_batch import GateRecorder
 from headgate.kernel.allocator import give_back
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.model import NlpDraft, NlpPolicyType, OnMatch
+from headgate.nlp_policies.service import create_nlp_policy
 from headgate.organizations.change import begin_change
 from headgate.organizations.service import put_allowlist
 from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
@@ -38,11 +41,13 @@ from tests.unit.traffic.samples import vault_in
 
 _REGO = """package t
 
-allow if input.http.path != "/held"
+allow if not startswith(input.http.path, "/held")
 
-require_approval if input.http.path == "/held"
+require_approval if startswith(input.http.path, "/held")
 
-approval := {"hold_seconds": 100}
+approval := {"hold_seconds": 100} if input.http.path == "/held"
+
+approval := {"hold_seconds": 3} if input.http.path == "/held_briefly"
 """
 _CALLS = 12
 _VALUES = 200_000
@@ -181,3 +186,76 @@ async def test_calls_that_wait_for_one_approval_are_few(gate: Gate, answer) -> N
     assert gate.whole.wake_ups.held == HELD_OF_APPROVAL_MAX
     for one in calls:
         one.cancel()
+
+
+_MAIL = "maria.keller@example.com"
+_TO_MASK = json.dumps({"to": _MAIL, "text": "nothing to see " * 14_000}).encode()
+_MASKED = _TO_MASK.replace(_MAIL.encode(), b"[masked: email]")
+
+
+@pytest.fixture
+async def masking(gate: Gate, api_database: Database, organization) -> Gate:
+    by = Change(organization.org_id, SYSTEM, None, datetime.now(UTC))
+    async with begin_change(api_database, by) as change:
+        draft = NlpDraft("Mask addresses", NlpPolicyType.PII_DETECTION, model="pii", on_match=OnMatch.MASK)
+        await create_nlp_policy(change, draft)
+    return gate
+
+
+async def _is_given_back(gate: Gate) -> None:
+    await gate.running.settled()
+    assert gate.running.gate.budget.used_bytes == 0
+
+
+async def test_a_masked_copy_is_charged_beside_the_body(masking: Gate, answer) -> None:
+    assert answer(await masking.post("/allowed", _TO_MASK, coding=False)).status == 200
+    assert masking.running.upstream.bodies == [_MASKED]
+    # The body, what was read of it, and what it takes to mask it.
+    assert masking.running.gate.budget.peak_bytes > 6 * len(_TO_MASK)
+    await _is_given_back(masking)
+
+
+async def test_where_there_is_no_room_for_a_masked_copy_none_is_made(
+    masking: Gate, answer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*_: object) -> None:
+        raise AssertionError("made before there was room for it")
+
+    monkeypatch.setattr("headgate.gate.masked_call.masked_in_time", made)
+    masking.whole.reader.room.limit_bytes = 5 * len(_TO_MASK)
+    refused = answer(await masking.post("/allowed", _TO_MASK, coding=False))
+    assert (refused.status, b"memory for request bodies" in refused.body) == (503, True)
+    assert masking.running.upstream.bodies == []
+    await _is_given_back(masking)
+
+
+@pytest.mark.parametrize("cause", [RuntimeError, MemoryError, asyncio.CancelledError])
+@pytest.mark.parametrize(
+    "where",
+    ["headgate.gate.masked_call.masked_in_time", "addons.call_reading.with_body_of", "addons.enforce.replace_body"],
+)
+async def test_of_a_masked_copy_that_fails_nothing_stays_charged(
+    masking: Gate, monkeypatch: pytest.MonkeyPatch, where: str, cause: type[BaseException]
+) -> None:
+    def fails(*_: object) -> None:
+        raise cause
+
+    monkeypatch.setattr(where, fails)
+    await masking.post("/allowed", _TO_MASK, coding=False)
+    assert masking.running.upstream.bodies == []
+    await _is_given_back(masking)
+
+
+@pytest.mark.parametrize("path", ["/held", "/held_briefly"])
+async def test_of_a_masked_copy_nothing_stays_charged_while_its_call_waits(masking: Gate, path: str) -> None:
+    """Until its client has gone, or the hold is over."""
+    call = asyncio.ensure_future(masking.post(path, _TO_MASK, coding=False))
+    await _held(masking, 1)
+    assert masking.running.gate.budget.used_bytes == len(_TO_MASK)
+    if path == "/held":
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+    else:
+        assert b"APPROVAL_PENDING" in await call
+    await _held(masking, 0)
+    await _is_given_back(masking)

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -31,6 +31,10 @@ _STATE: Any = SimpleNamespace(nlp_policies=())
 @dataclass
 class _Reading:
     operation: str | None = None
+    charged: list[int] = field(default_factory=list)
+
+    def charge_masked(self, size: int) -> None:
+        self.charged.append(size)
 
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
         draft = interpret(with_body_of(call, body), load_catalogues())
@@ -57,10 +61,12 @@ async def test_a_call_that_would_be_another_operation_is_not_replaced() -> None:
         enforced.append(candidate)
         return BoundCandidate(candidate)
 
-    masked = await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided())
+    same, another = _Reading(), _Reading("another")
+    masked = await _call(same, enforce).masked(_STATE, _IDENTITY, _decided())
     assert masked is not None and len(enforced) == 1
-    assert await _call(_Reading("another"), enforce).masked(_STATE, _IDENTITY, _decided()) is None
+    assert await _call(another, enforce).masked(_STATE, _IDENTITY, _decided()) is None
     assert len(enforced) == 1
+    assert same.charged[-1] > 0 and another.charged[-1] == 0
 
 
 @pytest.mark.parametrize("connection", [None, object()])
