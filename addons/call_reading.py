@@ -57,19 +57,21 @@ class CallReader:
         self.slowness = Slowness()
         self.turns = FairTurns(1, "the reading of a large body", rests=True)
 
-    def begin(self, flow: HTTPFlow, caller: Caller) -> "CallReading":
-        return CallReading(self, flow, caller)
+    def begin(self, flow: HTTPFlow, caller: Caller, body: bytes | None = None) -> "CallReading":
+        """``body``: of its client's next messages; None: the one that the flow has."""
+        return CallReading(self, flow, caller, body)
 
 
 class CallReading:
     """Of one call, from its arrival to its admission or refusal."""
 
     __slots__ = (
-        "_action", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_masked_bytes", "_reader",
+        "_action", "_body", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_masked_bytes", "_reader",
         "_took_milliseconds", "candidate",
     )  # fmt: skip
 
-    def __init__(self, reader: CallReader, flow: HTTPFlow, caller: Caller) -> None:
+    def __init__(self, reader: CallReader, flow: HTTPFlow, caller: Caller, body: bytes | None) -> None:
+        self._body = body
         self._reader = reader
         self._flow = flow
         self._client = flow_state(flow).client
@@ -97,12 +99,12 @@ class CallReading:
 
     def at_once(self) -> Candidate | None:
         """Of a call without a body, or with a small one. None: ``read`` it. Raises as ``read`` does."""
-        call = http_call(self._flow)
+        call = self._call()
         return None if self._is_large(call) else self._read_inline(call)
 
     async def read(self) -> Candidate:
         """Raises UnavailableError, where there is no room for it or too many wait; what ``interpret`` raises."""
-        call = http_call(self._flow)
+        call = self._call()
         if not self._is_large(call):
             return self._read_inline(call)
         size = decoded_bytes_max(len(call.body), DECODED_BYTES_MAX) if is_coded(call) else len(call.body)
@@ -114,6 +116,10 @@ class CallReading:
             self._note()
         self._charge(weight_of(candidate))
         return self._keep(candidate)
+
+    def _call(self) -> HttpCall:
+        call = http_call(self._flow)
+        return call if self._body is None else with_body_of(call, self._body)
 
     def _read_inline(self, call: HttpCall) -> Candidate:
         try:

@@ -11,9 +11,11 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
+from addons.call_messages import CallMessages
 from addons.call_reading import CallReader, CallReading
 from addons.capture import Capture
 from addons.client_deadline import client_seconds
+from addons.client_messages import MessageGate
 from addons.guard import Guard
 from addons.identify import as_proxy_refusal, subject_of
 from addons.inspection import Inspection, Inspector
@@ -29,6 +31,7 @@ from addons.verdict import Completion, Ending, FlowState, allow, flow_state, is_
 from headgate.agent_sessions.memory import SessionMemory
 from headgate.agent_sessions.model import APPROVED_CALL, SessionCall
 from headgate.agents.own_limits import own_quota
+from headgate.connections.model import Connection
 from headgate.gate.admit_call import CallGate
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
@@ -179,7 +182,8 @@ class Enforce:
                 if reading.action.host:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
-            state.socket = self._socket_messages(flow, state, caller, reading.action, admitted)
+            if state.stream.messages_follow or reading.action.handshake is not None:
+                self._take_messages(flow, state, caller, reading.action, admitted, held.connection)
             _read_answer_along(state, reading.action)
             state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status, decided_on))
@@ -230,27 +234,31 @@ class Enforce:
         )
         self._sessions.note(organization.org_id, action.agent_id, call)
 
-    def _socket_messages(
-        self, flow: HTTPFlow, state: FlowState, caller: Caller, action: ReadAction, admitted: Admitted
-    ) -> SocketMessages | None:
-        """None: the call opens no WebSocket."""
-        if action.handshake is None:
-            return None
-        shown, state.shown_answer = state.shown_answer, None
-        return SocketMessages(
-            gate=self._gate,
-            ends=self._ends,
-            evaluator=self._inspector.evaluator,
-            limiter=self._limiter,
-            clock=self._clock,
-            caller=caller,
-            address=str(flow.client_conn.peername[0]),
-            handshake=action.handshake,
-            action=action,
-            action_id=admitted.action_id,
-            bind=partial(self._bind, flow, state),
-            shown=shown,
-        )
+    def _take_messages(
+        self,
+        flow: HTTPFlow,
+        state: FlowState,
+        caller: Caller,
+        action: ReadAction,
+        admitted: Admitted,
+        connection: Connection | None,
+    ) -> None:
+        """Of a call that opens a WebSocket, or whose client waits for answers between its messages."""
+        bind = partial(self._bind, flow, state)
+        message_gate = MessageGate(self._gate, self._ends, self._limiter, self._clock, caller, bind)
+        if state.stream.messages_follow:
+            state.messages = CallMessages(message_gate, self._reader, flow, connection)
+        if action.handshake is not None:
+            shown, state.shown_answer = state.shown_answer, None
+            state.socket = SocketMessages(
+                message_gate,
+                evaluator=self._inspector.evaluator,
+                address=str(flow.client_conn.peername[0]),
+                handshake=action.handshake,
+                action=action,
+                action_id=admitted.action_id,
+                shown=shown,
+            )
 
     def _inspection(
         self,
@@ -276,6 +284,7 @@ class Enforce:
             request_id=state.request_id,
             help_url=state.help_url,
             listing=listing,
+            messages_follow=state.stream.messages_follow,
         )
 
     def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:

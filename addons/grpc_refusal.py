@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from mitmproxy.http import Headers, Request, Response
 
+from addons.refusal import reason_phrase
 from headgate.kernel.errors import ErrorCode, HeadgateError
 
 _GRPC: Final = re.compile(r"application/grpc(?:-web)?(?:-text)?(?:\+[a-z0-9.-]{1,40})?", re.IGNORECASE)
@@ -77,36 +78,50 @@ def in_callers_form(request: Request, error: HeadgateError, response: Response) 
     return response
 
 
+def closing_words(request: Request, error: HeadgateError) -> tuple[bytes, Headers | None]:
+    """``error`` at the end of an answer that has begun: as data (the last frame of a stream of Connect), or as trailers
+    (gRPC)."""
+    media_type = request.headers.get("content-type", "").partition(";")[0].strip()
+    told = f"{reason_phrase(error)}: {error.message}"
+    if _CONNECT_STREAM.fullmatch(media_type) is not None:
+        return _last_frame(error, told), None
+    return b"", Headers(_status_fields(error, told))
+
+
 def _grpc(media_type: str, error: HeadgateError, response: Response) -> Response:
-    code = _CODES.get(error.code, _INTERNAL)
-    message = _UNPRINTABLE.sub(" ", f"{response.reason}: {error.message}")[:_MESSAGE_MAX_CHARACTERS]
-    told = message.encode("utf-8", "replace")
-    details = base64.b64encode(_status(code, told, error)).rstrip(b"=")
     kept = [(name, value) for name, value in response.headers.fields if name in (b"x-request-id", b"cache-control")]
     fields = [
         (b"content-type", media_type.lower().encode("ascii")),
         (b"content-length", b"0"),
-        (b"grpc-status", b"%d" % code),
-        (b"grpc-message", quote(told, safe=_PLAIN).encode("ascii")),
-        (b"grpc-status-details-bin", details),
+        *_status_fields(error, f"{response.reason}: {error.message}"),
         *kept,
     ]
     seconds = response.timestamp_start
     return Response(b"HTTP/1.1", 200, b"OK", Headers(fields), b"", None, seconds, seconds)
 
 
+def _status_fields(error: HeadgateError, message: str) -> list[tuple[bytes, bytes]]:
+    code = _CODES.get(error.code, _INTERNAL)
+    told = _UNPRINTABLE.sub(" ", message)[:_MESSAGE_MAX_CHARACTERS].encode("utf-8", "replace")
+    return [
+        (b"grpc-status", b"%d" % code),
+        (b"grpc-message", quote(told, safe=_PLAIN).encode("ascii")),
+        (b"grpc-status-details-bin", base64.b64encode(_status(code, told, error)).rstrip(b"=")),
+    ]
+
+
 def _connect(error: HeadgateError, response: Response) -> Response:
     """HTTP's status stays; the body says both what Connect's clients and what all others read."""
     body = json.loads(response.raw_content or b"{}")
-    response.raw_content = json.dumps({**_connect_error(error, response), **body}).encode("ascii") + b"\n"
+    told = f"{response.reason}: {error.message}"
+    response.raw_content = json.dumps({**_connect_error(error, told), **body}).encode("ascii") + b"\n"
     response.headers["content-length"] = str(len(response.raw_content))
     return response
 
 
 def _connect_stream(media_type: str, error: HeadgateError, response: Response) -> Response:
     """HTTP says 200: clients read the reason from the frame that ends the stream, and of other statuses a code."""
-    end = json.dumps({"error": _connect_error(error, response)}).encode("ascii")
-    body = _END_OF_STREAM + len(end).to_bytes(4, "big") + end
+    body = _last_frame(error, f"{response.reason}: {error.message}")
     kept = [(name, value) for name, value in response.headers.fields if name in (b"x-request-id", b"cache-control")]
     fields = [
         (b"content-type", media_type.lower().encode("ascii")),
@@ -117,11 +132,16 @@ def _connect_stream(media_type: str, error: HeadgateError, response: Response) -
     return Response(b"HTTP/1.1", 200, b"OK", Headers(fields), body, None, seconds, seconds)
 
 
-def _connect_error(error: HeadgateError, response: Response) -> dict[str, object]:
+def _last_frame(error: HeadgateError, told: str) -> bytes:
+    end = json.dumps({"error": _connect_error(error, told)}).encode("ascii")
+    return _END_OF_STREAM + len(end).to_bytes(4, "big") + end
+
+
+def _connect_error(error: HeadgateError, told: str) -> dict[str, object]:
     details = base64.b64encode(_error_info(error)).rstrip(b"=").decode("ascii")
     return {
         "code": _CONNECT_NAMES[_CODES.get(error.code, _INTERNAL)],
-        "message": f"{response.reason}: {error.message}"[:_MESSAGE_MAX_CHARACTERS],
+        "message": told[:_MESSAGE_MAX_CHARACTERS],
         "details": [{"type": _ERROR_INFO, "value": details}],
     }
 

@@ -15,8 +15,9 @@ from traceback import format_exception
 from typing import Final
 
 import structlog
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
+from addons.grpc_refusal import closing_words, in_callers_form
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.replaced_body import replace_body
@@ -26,14 +27,17 @@ from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, Answer
 from headgate.gate.judged_answer import Answer, AnsweredCall, beginning_bytes
 from headgate.gate.offered_tools import ToolListing
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.refusals import withheld_error
+from headgate.gate.refusals import ResponseWithheldError, withheld_error
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.protocols.answer_head import AnswerHead, StreamKind, objection_to, parse_answer_head
 from headgate.protocols.answer_pieces import Pieces, Windows
+from headgate.protocols.grpc_answer import MessagePieces, comes_in_messages
 
 _log = structlog.get_logger(__name__)
+
+_CANNOT_WAIT: Final = "its client waits for each message of it, and it can be judged only when it has ended"
 
 IN_PART_SECONDS: Final = 10.0
 """After which the beginning of a slow answer is looked at, and the rest passes as it comes."""
@@ -66,21 +70,25 @@ class Inspection:
         request_id: str,
         help_url: str | None = None,
         tools: ToolList | None = None,
+        messages_follow: bool = False,
     ) -> None:
+        """``messages_follow``: the client waits for answers between its messages."""
         self.limits = limits
+        self._messages_follow = messages_follow
         self._tools = tools
         self._judge = judge
         self._action_id = action_id
         self._mcp_id = mcp_id
         self._request_id = request_id
         self._help_url = help_url
-        self._method = ""
+        self._request: Request | None = None
         self._head: AnswerHead | None = None
         self._verdicts = NOTHING_SAID
         self._windows = Windows()
         self._looked = False
-        self.pieces: Pieces | None = None
+        self.pieces: Pieces | MessagePieces | None = None
         """Set where the answer is a stream that is inspected piece by piece."""
+        self._trailers: tuple[tuple[bytes, bytes], ...] = ()
         self._cleared = bytearray()
         self._beginning: bytes | None = None
 
@@ -118,16 +126,22 @@ class Inspection:
         response = flow.response
         if response is None:
             raise RuntimeError("the head of an answer without an answer")
-        self._method = flow.request.data.method.decode("ascii")
+        self._request = flow.request
         self._head = head = self._head_of(response)
         if (objection := objection_to(head, max_bytes=None if self.is_in_part else self.limits.body)) is not None:
             self.withhold(objection)
+        elif self._messages_follow and comes_in_messages(head):
+            if head.is_coded or self._judge.needs_the_whole:
+                self.withhold(_CANNOT_WAIT)
+            else:
+                self.pieces = MessagePieces()
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
 
     def _head_of(self, response: Response) -> AnswerHead:
         data = response.data
-        return parse_answer_head(data.status_code, data.headers.fields, method=self._method, reason=data.reason)
+        method = self._known_request.data.method.decode("ascii")
+        return parse_answer_head(data.status_code, data.headers.fields, method=method, reason=data.reason)
 
     def _may_pass_in_pieces(self, head: AnswerHead) -> bool:
         return self._tools is None and not head.is_coded and not self._judge.needs_the_whole
@@ -178,9 +192,16 @@ class Inspection:
             self._looked = True
             await self._settle(self._judge.of_head(self._known_head))
         elif stretch := self.pieces.ready:
-            await self._settle(self._judge.of_pieces(self._known_head, stretch, self._windows))
+            judge = self._judge.of_messages if isinstance(self.pieces, MessagePieces) else self._judge.of_pieces
+            await self._settle(judge(self._known_head, stretch, self._windows))
             if not self.is_withheld:
                 self._cleared += self.pieces.take()
+        elif self._trailers:
+            await self._settle(self._judge.of_head(self._known_head, self._trailers))
+
+    def ended_with(self, trailers: Headers) -> None:
+        """After the last message: what ``look_at_stream`` is to look at."""
+        self._trailers = trailers.fields
 
     def take_cleared(self) -> bytes:
         """Of a stream: what may be forwarded now."""
@@ -204,6 +225,12 @@ class Inspection:
                 raise
 
     @property
+    def _known_request(self) -> Request:
+        if self._request is None:
+            raise RuntimeError("an answer that nobody asked for")
+        return self._request
+
+    @property
     def _known_head(self) -> AnswerHead:
         if self._head is None:
             raise RuntimeError("an answer without a head")
@@ -217,30 +244,40 @@ class Inspection:
         record = self._verdicts.inspection()
         return record if self._tools is None else {**record, "tools": self._tools.record()}
 
-    def refusal(self, *, head: bool) -> Response:
-        """In place of the answer."""
-        error = withheld_error(
+    def refusal(self) -> Response:
+        """In place of the answer, in a form that its client reads."""
+        error = self._error()
+        if self._mcp_id is not None:
+            return refusal_for_mcp(
+                self._mcp_id, error, request_id=self._request_id, now=system_clock(), help_url=self._help_url
+            )
+        request = self._known_request
+        response = refusal_response(
+            error,
+            request_id=self._request_id,
+            now=system_clock(),
+            head=request.data.method == b"HEAD",
+            help_url=self._help_url,
+        )
+        return in_callers_form(request, error, response)
+
+    def last_words(self) -> tuple[bytes, Headers | None]:
+        """At the place where a stream is cut: the refusal as one more event, line or message, or as trailers."""
+        if isinstance(self.pieces, MessagePieces):
+            return closing_words(self._known_request, self._error())
+        text = json.dumps(json.loads(self.refusal().raw_content or b"")).encode("ascii")
+        if self._known_head.stream is StreamKind.LINES:
+            return text + b"\n", None
+        kind = b"message" if self._mcp_id is not None else b"error"
+        return b"event: " + kind + b"\ndata: " + text + b"\n\n", None
+
+    def _error(self) -> ResponseWithheldError:
+        return withheld_error(
             self._verdicts.withheld or INSPECTION_FAILED,
             action_id=self._action_id,
             status=self._known_head.status,
             policies=self._verdicts.details(),
         )
-        if self._mcp_id is not None:
-            return refusal_for_mcp(
-                self._mcp_id, error, request_id=self._request_id, now=system_clock(), help_url=self._help_url
-            )
-        return refusal_response(
-            error, request_id=self._request_id, now=system_clock(), head=head, help_url=self._help_url
-        )
-
-    def last_words(self) -> bytes:
-        """At the place where a stream is cut: the refusal as one more event, or line."""
-        body = self.refusal(head=False).raw_content or b""
-        text = json.dumps(json.loads(body)).encode("ascii")
-        if self._known_head.stream is StreamKind.LINES:
-            return text + b"\n"
-        kind = b"message" if self._mcp_id is not None else b"error"
-        return b"event: " + kind + b"\ndata: " + text + b"\n\n"
 
 
 class Inspector:
@@ -259,6 +296,7 @@ class Inspector:
         request_id: str,
         help_url: str | None = None,
         listing: ToolListing | None = None,
+        messages_follow: bool = False,
     ) -> Inspection | None:
         judge = answer_judge(self.evaluator, organization, action)
         if judge is None and listing is None:
@@ -273,4 +311,5 @@ class Inspector:
             request_id=request_id,
             help_url=help_url,
             tools=None if listing is None else ToolList(listing),
+            messages_follow=messages_follow,
         )

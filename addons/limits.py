@@ -27,7 +27,7 @@ MIB: Final = 1 << 20
 class RequestLimits:
     """In bytes, but for ``header_fields``, ``head_seconds`` (from the first byte of a head, or of the handshake before
     it, to its end), ``upload_seconds`` (from the head of a request to the end of its body) and ``pause_seconds``
-    (between two messages of a call of gRPC).
+    (after the first messages of a call of gRPC, before it is decided without its end).
 
     ``buffered`` is for all request bodies of one process together.
     """
@@ -39,7 +39,7 @@ class RequestLimits:
     target: int = 16 << 10
     head_seconds: float = 30.0
     upload_seconds: float = 120.0
-    pause_seconds: float = 10.0
+    pause_seconds: float = 0.1
 
 
 class Limits:

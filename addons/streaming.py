@@ -72,7 +72,7 @@ class Streaming:
         """The outcome tells of the answer as it came; the client gets it, or a refusal in its place."""
         state.complete(_completion(flow, Ending.COMPLETE, inspection=inspection.record()))
         if not inspection.is_clear:
-            flow.response = inspection.refusal(head=flow.request.data.method == b"HEAD")
+            flow.response = inspection.refusal()
 
     def error(self, flow: HTTPFlow) -> None:
         state = flow_state(flow)

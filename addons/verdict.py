@@ -35,6 +35,7 @@ from headgate.protocols.http_call import HttpCall
 from headgate.protocols.mcp import McpExchange
 
 if TYPE_CHECKING:
+    from addons.call_messages import CallMessages
     from addons.socket_messages import SocketMessages
 
 _FLOW: Final = "_headgate_flow"
@@ -52,10 +53,12 @@ class AlreadyRefusedError(RuntimeError):
 class Stream(Protocol):
     """The part of the HTTP layer that carries one request, as far as addons look at it.
 
-    ``abandoned``: the client has cancelled this request (HTTP/2) or left.
+    ``abandoned``: the client has cancelled this request (HTTP/2) or left. ``messages_follow``: its client sends more
+    messages while it is answered.
     """
 
     abandoned: bool
+    messages_follow: bool
 
 
 class Ending(StrEnum):
@@ -166,6 +169,8 @@ class FlowState:
     """Set before the request is allowed, where a policy asks what agents were shown."""
     socket: "SocketMessages | None" = None
     """Set before the request is allowed, where it opens a WebSocket."""
+    messages: "CallMessages | None" = None
+    """Set before the request is allowed, where its client sends more messages while it is answered."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
     llm_answer: LlmAnswer | None = None

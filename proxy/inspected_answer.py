@@ -8,7 +8,7 @@ mitmproxy; see ``proxy.layers``.
 from dataclasses import dataclass
 from typing import Final
 
-from mitmproxy.http import HTTPFlow, Response
+from mitmproxy.http import Headers, HTTPFlow, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import DropStream, HttpStream, SendHttp
@@ -16,6 +16,7 @@ from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestProtocolError,
     ResponseData,
+    ResponseEndOfMessage,
     ResponseProtocolError,
     ResponseTrailers,
 )
@@ -26,6 +27,7 @@ from addons.inspection import Inspection
 from addons.verdict import client_state, flow_state
 from headgate.protocols.answer_pieces import Pieces
 from headgate.protocols.content_coding import decoded_bytes_max
+from headgate.protocols.grpc_answer import MessagePieces
 from proxy.budget import BufferBudget
 from proxy.commands import Commands
 
@@ -178,9 +180,14 @@ class InspectedAnswer(HttpStream):
         self._reserves(0)
 
     def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
-        """Trailers are not forwarded (RFC 9110, 6.5.1, lets them be dropped): the stream has gone by then."""
+        """Trailers of events and lines are not forwarded (RFC 9110, 6.5.1, lets them be dropped): their stream has gone
+        by then. Those of messages say how the call ended."""
         pieces = self._inspection.pieces
-        if pieces is None or isinstance(event, ResponseTrailers):
+        if pieces is None:
+            return
+        if isinstance(event, ResponseTrailers):
+            if isinstance(pieces, MessagePieces):
+                yield from self._end_with(pieces, event.trailers)
             return
         if isinstance(event, ResponseData):
             self._measure(event.data)
@@ -195,7 +202,19 @@ class InspectedAnswer(HttpStream):
             if self._inspection.is_clear:
                 yield from self.send_response(already_streamed=True)
 
-    def _forward(self, pieces: Pieces) -> Commands[None]:
+    def _end_with(self, pieces: MessagePieces, trailers: Headers) -> Commands[None]:
+        pieces.finish()
+        yield from self._forward(pieces)
+        if self.server_state == self.state_errored:
+            return  # cut
+        self._inspection.ended_with(trailers)
+        yield AnswerPieceHook(self.flow)
+        if self._inspection.is_clear:
+            self._response.trailers = trailers
+        else:
+            yield from self._cut()
+
+    def _forward(self, pieces: Pieces | MessagePieces) -> Commands[None]:
         """What is whole, once it has been looked at."""
         if not pieces.ready:
             return
@@ -213,11 +232,18 @@ class InspectedAnswer(HttpStream):
         yield from self.send_response()
 
     def _cut(self) -> Commands[None]:
-        """In the middle of a stream: its last event says why, and it does not end as a whole answer does."""
+        """In the middle of a stream: its last words say why, and it does not end as a whole answer does."""
         yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
-        yield SendHttp(ResponseData(self.stream_id, self._inspection.last_words()), self.context.client)
+        data, trailers = self._inspection.last_words()
+        if data:
+            yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
         yield HttpResponseHook(self.flow)
-        yield SendHttp(ResponseProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.client)
+        if trailers is not None:
+            yield SendHttp(ResponseTrailers(self.stream_id, trailers), self.context.client)
+        elif isinstance(self._inspection.pieces, MessagePieces):
+            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+        else:
+            yield SendHttp(ResponseProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.client)
         self.client_state = self.server_state = self.state_errored
         self.flow.live = False
         yield DropStream(self.stream_id)

@@ -1,6 +1,6 @@
-"""Tells a call of gRPC or Connect that waits for an answer before it has sent all of its messages.
+"""Tells a call of gRPC or Connect whose client waits for an answer before it has sent all of its messages.
 
-Such a call would wait until its deadline: the gate decides a call when it has all of it (decision 106).
+Over HTTP/2 only: a client of HTTP/1.1 reads no answer before its request has ended ("Connect Protocol Reference").
 """
 
 import re
@@ -8,11 +8,12 @@ from typing import Final
 
 from mitmproxy.http import Request
 
-from headgate.kernel.errors import ProtocolRefusedError
 from headgate.protocols.grpc_deadline import answer_within_seconds
-from headgate.protocols.grpc_frames import is_between_messages
+from headgate.protocols.grpc_frames import whole_messages_bytes
 
 _STREAM: Final = re.compile(rb"application/(?:grpc(?!-web)|connect\+)", re.IGNORECASE)
+_WHOLE_BODY: Final = frozenset({b"content-length", b"content-encoding"})
+"""A body that such a field is about cannot be forwarded in parts."""
 
 
 class InteractiveCall:
@@ -23,22 +24,21 @@ class InteractiveCall:
         self._size_bytes = 0
 
     def waits(self, body: bytes) -> bool:
-        """Whether nothing came since the last time, and the client is not in the middle of a message."""
+        """Whether nothing came since the last look, and what came is not merely the beginning of a message."""
         is_silent = len(body) == self._size_bytes
         self._size_bytes = len(body)
-        return is_silent and is_between_messages(body)
-
-    def refusal(self) -> ProtocolRefusedError:
-        return ProtocolRefusedError(
-            f"the call sent no message for {self.pause_seconds:.3g} seconds and did not end its messages: the gate"
-            " decides a call when it has all of them. Send all messages, then read the answers"
-        )
+        return is_silent and (not body or whole_messages_bytes(body) > 0)
 
 
 def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall | None:
-    """None: the request cannot be an interactive call. The refusal reaches the client before its own deadline."""
+    """None: the request cannot be such a call."""
     fields = request.data.headers.fields
-    if not any(name.lower() == b"content-type" and _STREAM.match(value) is not None for name, value in fields):
+    names = {name.lower() for name, _ in fields}
+    if (
+        request.data.http_version != b"HTTP/2.0"
+        or not _WHOLE_BODY.isdisjoint(names)
+        or not any(name.lower() == b"content-type" and _STREAM.match(value) is not None for name, value in fields)
+    ):
         return None
     within = answer_within_seconds(fields)
     # It takes two looks: the first learns what has arrived.

@@ -36,11 +36,10 @@ from headgate.kernel.errors import (
     ValidationError,
 )
 from proxy.budget import BufferBudget
-from proxy.carrying_stream import CarryingStream
 from proxy.client_certificate import GateHttpConnection
 from proxy.commands import Awaited, Commands, TunnelOpened
-from proxy.interactive_call import InteractiveCall, interactive_call
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
+from proxy.message_stream import MessageStream
 from proxy.websocket import GateWebsocket
 
 LINGER_SECONDS: Final = 5.0
@@ -63,7 +62,7 @@ class _PausedQueue(deque[events.Event]):
             self._stream.left_while_paused()
 
 
-class GateStream(CarryingStream):
+class GateStream(MessageStream):
     """One request and its response."""
 
     def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:
@@ -74,8 +73,6 @@ class GateStream(CarryingStream):
         self.abandoned = False
         self._keep_alive: commands.RequestWakeup | None = None
         self._kept_alive: KeptAlive | None = None
-        self._interactive: InteractiveCall | None = None
-        self._pause: commands.RequestWakeup | None = None
         self._paused_event_queue = _PausedQueue(self)
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
@@ -99,14 +96,12 @@ class GateStream(CarryingStream):
             if self._overflow is not None:
                 refuse_with(self.flow, self._overflow)
             if flow_state(self.flow).refusal is not None:
-                yield from self._answer_early()
+                yield from self.answer_early()
             elif not any(isinstance(queued, RequestEndOfMessage) for queued in self._paused_event_queue):
                 # Uploads that stall would keep others out of the budget.
                 self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
                 yield commands.RequestWakeup(self._limits.upload_seconds)
-                self._interactive = interactive_call(self.flow.request, self._limits.pause_seconds)
-                if self._interactive is not None:
-                    yield self._next_pause(self._interactive)
+                yield from self.await_pause(self._limits.pause_seconds)
 
     def state_consume_request_body(self, event: events.Event) -> Commands[None]:
         if isinstance(event, RequestEndOfMessage) and may_wait(self.flow.request):
@@ -141,14 +136,20 @@ class GateStream(CarryingStream):
 
     def check_body_size(self, request: bool) -> Commands[bool]:
         """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
-        size = len(self.request_body_buf) if request else 0
-        # What arrived while a hook waited is counted already.
-        error = self._admit(size) if size > self._reserved else None
+        error = self.admit_bytes(len(self.request_body_buf) if request else 0)
         if error is None:
             return False
         refuse_with(self.flow, error)
-        yield from self._answer_early()
+        yield from self.answer_early()
         return True
+
+    def admit_bytes(self, size: int) -> HeadgateError | None:
+        # What arrived while a hook waited is counted already.
+        return self._admit(size) if size > self._reserved else None
+
+    def release_bytes(self, size: int) -> None:
+        self._budget.release(client_state(self.context.client), size)
+        self._reserved -= size
 
     def arrived_while_paused(self, size: int) -> bool:
         """Whether bytes that came while a hook ran are kept; where not, the request is refused after the hook."""
@@ -187,12 +188,13 @@ class GateStream(CarryingStream):
             if self.answer_is_late(event):
                 yield from self.withhold_late_answer()
                 self._release_if_done()
-            elif event.command is self._pause and self._interactive is not None:
-                yield from self._look_at_pause(self._interactive)
+            elif self.is_pause(event):
+                yield from super().handle_event(event)
+                self._release_if_done()
             elif self.client_state == self.state_consume_request_body and self._paused is None:
                 error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
                 refuse_with(self.flow, error)
-                yield from self._answer_early()
+                yield from self.answer_early()
             elif event.command is self._keep_alive and self._paused is not None:
                 yield from self._let_wait()
             return
@@ -206,19 +208,6 @@ class GateStream(CarryingStream):
                 else:
                     yield command
         self._release_if_done()
-
-    def _next_pause(self, call: InteractiveCall) -> commands.RequestWakeup:
-        self._pause = commands.RequestWakeup(call.pause_seconds)
-        return self._pause
-
-    def _look_at_pause(self, call: InteractiveCall) -> Commands[None]:
-        if self.client_state != self.state_consume_request_body or self._paused is not None:
-            return
-        if call.waits(bytes(self.request_body_buf)):
-            refuse_with(self.flow, call.refusal())
-            yield from self._answer_early()
-        else:
-            yield self._next_pause(call)
 
     def _let_wait(self) -> Commands[None]:
         """The client hears that its call is still waiting."""
@@ -243,6 +232,7 @@ class GateStream(CarryingStream):
             self._release()
 
     def _release(self) -> None:
+        self.end_messages()
         self.release_answer()
         if self._reserved:
             self._budget.release(client_state(self.context.client), self._reserved)
@@ -251,20 +241,26 @@ class GateStream(CarryingStream):
         self.request_body_buf.clear()
         self.flow.request.data.content = None
 
-    def _answer_early(self) -> Commands[None]:
+    def answer_early(self) -> Commands[None]:
         """Answer before the request has ended, then read what still comes and drop it."""
         response = self.flow.response
         if response is None or response is LATCH:
             raise RuntimeError("refused without an answer")
         self.request_body_buf.clear()
         self._release()
-        self._handle_event = self._lingering
         self.client_state = self.server_state = self.state_errored
         yield HttpResponseHook(self.flow)
         yield from self._send(response, close=True)
+        yield from self.linger()
+
+    def linger(self) -> Commands[None]:
+        """Read what still comes, and drop it."""
+        self._handle_event = self._lingering
         yield commands.RequestWakeup(LINGER_SECONDS)
 
     def _lingering(self, event: events.Event) -> Commands[None]:
+        if isinstance(event, events.Wakeup) and isinstance(event.command, Awaited):
+            return  # a decision about messages that are not sent any more
         if isinstance(event, events.Wakeup) and self.flow.live:
             if self.context.client.alpn == b"h2":
                 yield SendHttp(ResponseProtocolError(self.stream_id, "refused", ErrorCode.CANCEL), self.context.client)

@@ -20,6 +20,7 @@ from headgate.gate.judged_answer import (
     judged_answer,
     judged_beginning,
     judged_head,
+    judged_messages,
     judged_pieces,
     with_definitions,
 )
@@ -167,8 +168,11 @@ class AnswerJudge:
         value: JsonObject = {"tool": self.call.tool, "operation": self.call.operation}
         return await self._verdicts(with_definitions(JudgedContent(value), definitions))
 
-    async def of_head(self, head: AnswerHead) -> Verdicts:
-        return await self._verdicts(judged_head(self.call, head))
+    async def of_head(self, head: AnswerHead, trailers: tuple[tuple[bytes, bytes], ...] = ()) -> Verdicts:
+        return await self._verdicts(judged_head(self.call, head, trailers))
+
+    async def of_messages(self, head: AnswerHead, stretch: bytes, windows: Windows) -> Verdicts:
+        return await self._verdicts(await asyncio.to_thread(judged_messages, self.call, head, stretch, windows))
 
     async def of_pieces(self, head: AnswerHead, pieces: bytes, windows: Windows) -> Verdicts:
         return await self._verdicts(await asyncio.to_thread(judged_pieces, self.call, head, pieces, windows))

@@ -5,6 +5,7 @@ reported, because a detector that finds nothing in it proves nothing.
 """
 
 import codecs
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,8 +17,9 @@ from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, 
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
 from headgate.protocols.a2a import CARD_OPERATIONS
-from headgate.protocols.answer_head import PART, AnswerHead, is_part
+from headgate.protocols.answer_head import PART, AnswerHead, StreamKind, is_part
 from headgate.protocols.answer_pieces import Windows
+from headgate.protocols.grpc_answer import read_messages
 
 # Protocol: dates, tags and sizes that look like something else, and cookies, which are made for the client.
 _NOT_JUDGED: Final = frozenset(
@@ -38,6 +40,7 @@ BEGINNING_BYTES: Final = 128 << 10
 """Of an answer that passes once its beginning is clear. Detectors of instructions take a third of a second for it."""
 _LARGE_BYTES: Final = 16 << 10
 _NO_BODY: Final = "it has a body where there is none"
+_MESSAGES: Final = "messages"
 _NOT_TEXT: Final = "the body is not text"
 
 
@@ -145,9 +148,9 @@ def with_definitions(content: JudgedContent, definitions: Definitions) -> Judged
     return replace(content, value=value, other_tools=definitions.other_tools)
 
 
-def judged_head(call: AnsweredCall, head: AnswerHead) -> JudgedContent:
-    """Before the first piece of a stream."""
-    return JudgedContent(_value(call, head, ()), None)
+def judged_head(call: AnsweredCall, head: AnswerHead, trailers: tuple[tuple[bytes, bytes], ...] = ()) -> JudgedContent:
+    """Before the first piece of a stream, and with its trailers after the last."""
+    return JudgedContent(_value(call, head, trailers), None)
 
 
 def judged_pieces(call: AnsweredCall, head: AnswerHead, pieces: bytes, windows: Windows) -> JudgedContent:
@@ -162,6 +165,20 @@ def judged_pieces(call: AnsweredCall, head: AnswerHead, pieces: bytes, windows: 
         except AmbiguousRequestError as error:
             return JudgedContent(value, error.message)
     return JudgedContent(value, unread)
+
+
+def judged_messages(call: AnsweredCall, head: AnswerHead, stretch: bytes, windows: Windows) -> JudgedContent:
+    """What has come of an answer of gRPC or Connect, and what it makes together with what came before."""
+    read = read_messages(head, stretch)
+    value: JsonObject = {"tool": call.tool, "operation": call.operation, _MESSAGES: read.values}
+    text = "\n".join(json.dumps(one, ensure_ascii=False) for one in read.values)
+    try:
+        value["together"] = windows.joined(StreamKind.LINES, text)
+    except AmbiguousRequestError as error:
+        return JudgedContent(value, error.message)
+    attachments = tuple(Attachment((_MESSAGES, *place), data) for place, data in read.opaque)
+    unscannable = None if read.unread is None else f"a message of the answer cannot be read: {read.unread}"
+    return JudgedContent(value, attachments=attachments, unscannable=unscannable)
 
 
 def _value(call: AnsweredCall, head: AnswerHead, trailers: Iterable[tuple[bytes, bytes]]) -> JsonObject:

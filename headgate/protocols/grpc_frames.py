@@ -21,7 +21,8 @@ MESSAGES_MAX: Final = 1_000
 MESSAGE_BYTES_MAX: Final = 4 << 20
 """Of all messages of one call, decompressed: what servers take for one message by default."""
 _HEAD_BYTES: Final = 5
-_COMPRESSED: Final = 1
+COMPRESSED: Final = 1
+"""The flag of a frame."""
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
 
 
@@ -38,10 +39,10 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
     messages: list[bytes] = []
     try:
         left = MESSAGE_BYTES_MAX
-        for flags, data in _frames(_from_base64(body) if is_base64 else body):
+        for flags, data in frames(_from_base64(body) if is_base64 else body):
             if len(messages) == MESSAGES_MAX:
                 raise UnreadableError(Unread.TOO_MANY)
-            if flags & ~_COMPRESSED:
+            if flags & ~COMPRESSED:
                 raise UnreadableError(Unread.FLAGS)
             message = decompress(data, coding, max_bytes=left) if flags else data
             left -= len(message)
@@ -53,14 +54,16 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
     return Framed(tuple(messages), None)
 
 
-def is_between_messages(body: bytes) -> bool:
-    """Whether the last message that has begun is whole; of more messages than are read, that is not looked for."""
-    at = 0
-    for _ in range(MESSAGES_MAX):
-        if at >= len(body):
-            return at == len(body)
-        at += _HEAD_BYTES + int.from_bytes(body[at + 1 : at + _HEAD_BYTES], "big")
-    return True
+def whole_messages_bytes(data: bytes | bytearray) -> int:
+    """How many of the bytes are whole messages, of as many as ``read_frames`` reads of one call; the first message
+    counts whatever its size."""
+    end = 0
+    for number in range(MESSAGES_MAX):
+        after = end + _HEAD_BYTES + int.from_bytes(data[end + 1 : end + _HEAD_BYTES], "big")
+        if end + _HEAD_BYTES > len(data) or after > len(data) or (number and after > MESSAGE_BYTES_MAX):
+            break
+        end = after
+    return end
 
 
 def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
@@ -76,7 +79,8 @@ def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
         raise UnreadableError(Unread.COMPRESSION) from error
 
 
-def _frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Flags and message of each. Raises UnreadableError where the last one is cut."""
     at = 0
     while at < len(data):
         start = at + _HEAD_BYTES

@@ -40,6 +40,14 @@ deny contains "not this" if {{
 	field.text == "{text}"
 }}
 """
+HELD_BY_MESSAGE = (
+    BY_MESSAGE.format(text="never")
+    + """
+require_approval contains "a person decides" if input.params.messages[_]["1"][_].text == "pay"
+
+approval := {"hold_seconds": 60}
+"""
+)
 CLIENT = """
 import queue
 import sys
@@ -51,12 +59,13 @@ try:
     method, said = sys.argv[2], sys.argv[3].encode()
     if method == "Stream":
         print(b" ".join(channel.unary_stream("/tests.Echo/Stream")(said, timeout=30)).decode())
-    elif method == "Chat":
-        to_say = queue.Queue()
-        to_say.put(said)
-        for answer in channel.stream_stream("/tests.Echo/Chat")(iter(to_say.get, None), timeout=9):
-            print(answer.decode())
-            to_say.put(None)
+    elif method in ("Chat", "Talk"):
+        to_say, rest = queue.Queue(), [*said.split(b"|"), None]
+        to_say.put(rest.pop(0))
+        chat = channel.stream_stream("/tests.Echo/" + method)
+        for answer in chat(iter(to_say.get, None), timeout=float(sys.argv[4])):
+            print(answer)
+            to_say.put(rest.pop(0))
     else:
         print(channel.unary_unary("/tests.Echo/" + method)(said, timeout=float(sys.argv[4])).decode())
 except grpc.RpcError as error:
@@ -78,6 +87,8 @@ class _Echo(grpc.GenericRpcHandler):
         self.calls.append(method)
         if method.endswith("/Missing"):
             return grpc.unary_unary_rpc_method_handler(_missing)
+        if method.endswith(("/Chat", "/Talk")):
+            return grpc.stream_stream_rpc_method_handler(lambda said, _: said)
         if method.endswith("/Stream"):
             return grpc.unary_stream_rpc_method_handler(lambda said, _: iter([said] * 3))
         return grpc.unary_unary_rpc_method_handler(lambda said, _: said)
@@ -86,7 +97,7 @@ class _Echo(grpc.GenericRpcHandler):
 @pytest.fixture(scope="module")
 def server(certificates: tuple[Path, Path]) -> Iterator[tuple[str, _Echo]]:
     pem = certificates[1].read_bytes()
-    echo, started, port = _Echo(), grpc.server(futures.ThreadPoolExecutor(4)), free_port()
+    echo, started, port = _Echo(), grpc.server(futures.ThreadPoolExecutor(8)), free_port()
     started.add_generic_rpc_handlers((echo,))
     started.add_secure_port(f"127.0.0.1:{port}", grpc.ssl_server_credentials([(pem, pem)]))
     started.start()
@@ -157,14 +168,25 @@ def test_a_held_call_and_its_retry_ask_once(administrator: Administrator, said, 
         assert said("Held", "once") == "once"
 
 
-def test_a_call_that_waits_for_answers_between_its_messages_is_told_why_it_fails(
-    administrator: Administrator, said, server: tuple[str, _Echo]
-) -> None:
-    with administrator.policy(ALLOWED, priority=1):
-        told = said("Chat")
-    assert told.startswith("UNIMPLEMENTED")
-    assert "Send all messages, then read the answers" in told
-    assert "/tests.Echo/Chat" not in server[1].calls
+def test_each_message_of_a_conversation_is_decided(administrator: Administrator, said) -> None:
+    """Its client waits for each answer before it sends the next message."""
+    with administrator.policy(BY_MESSAGE.format(text="secret"), priority=1):
+        assert said("Chat", "\n\x03one|\n\x03two").split() == [r"b'\n\x03one'", r"b'\n\x03two'"]
+        answered, refusal = said("Chat", "\n\x03one|\n\x06secret|\n\x03two").split("\n")
+    assert answered == r"b'\n\x03one'"
+    assert refusal.startswith("PERMISSION_DENIED Denied by policy act_")
+    assert "not this" in refusal
+    actions = administrator.actions_of("/tests.Echo/Chat")
+    denied = [one["id"] for one in actions if one["status"] == "denied"]
+    ended = sorted(administrator.settled(one["id"])["status"] for one in actions if one["id"] not in denied)
+    assert (len(denied), ended) == (1, ["completed", "completed", "failed"])
+
+
+def test_a_conversation_goes_on_when_its_message_is_approved(administrator: Administrator, said) -> None:
+    with administrator.policy(HELD_BY_MESSAGE, priority=1), futures.ThreadPoolExecutor(1) as pool:
+        told = pool.submit(said, "Talk", "\n\x03one|\n\x03pay", 60)
+        administrator.approve(administrator.pending("/tests.Echo/Talk")["id"])
+        assert told.result().split() == [r"b'\n\x03one'", r"b'\n\x03pay'"]
 
 
 def test_a_hold_ends_before_the_clients_deadline(administrator: Administrator, said) -> None:

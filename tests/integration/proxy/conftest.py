@@ -412,6 +412,19 @@ async def _running(
         plain.close()
 
 
+@pytest.fixture
+async def conversing(upstream_tls: tuple[ssl.SSLContext, Path]) -> AsyncIterator[int]:
+    """The port of a server of gRPC."""
+    from tests.integration.proxy.conversation import Server  # noqa: PLC0415 - which has Running from here
+
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(upstream_tls[1].parent / "leaf.pem")
+    context.set_alpn_protocols(["h2"])
+    served = await asyncio.get_running_loop().create_server(Server, "127.0.0.1", 0, ssl=context)
+    yield served.sockets[0].getsockname()[1]
+    served.close()
+
+
 @pytest.fixture(scope="session")
 def answer() -> Callable[[bytes], Answer]:
     return parse

@@ -152,39 +152,6 @@ async def test_an_upload_that_stalls(start, answer, sent) -> None:
     assert running.gate.budget.used_bytes == 0
 
 
-GRPC = "Transfer-Encoding: chunked\r\nContent-Type: application/grpc\r\n"
-
-
-@pytest.mark.parametrize("sent", [b"", b"7\r\n\0\0\0\0\2hi\r\n"])
-async def test_a_call_of_grpc_that_waits_for_an_answer_first(start, answer, sent) -> None:
-    running = await start(limits=RequestLimits(pause_seconds=0.2))
-    received = answer(await running.secure(running.get("/e.Echo/Chat", method="POST", headers=GRPC) + sent))
-    assert (received.status, received.headers["grpc-status"]) == (200, "12")
-    assert "Send all messages" in received.headers["grpc-message"]
-    assert running.upstream.connections == 0
-    assert running.gate.budget.used_bytes == 0
-
-
-async def test_a_call_of_grpc_in_the_middle_of_a_message_is_slow_and_not_interactive(start, answer) -> None:
-    running = await start(limits=RequestLimits(pause_seconds=0.05, upload_seconds=0.6))
-    head = running.get("/e.Echo/Chat", method="POST", headers=GRPC)
-    received = answer(await running.secure(head + b"6\r\n\0\0\0\0\2h\r\n"))
-    assert "did not arrive" in received.headers["grpc-message"]
-
-
-async def test_a_call_of_grpc_that_goes_on_is_forwarded(start, answer) -> None:
-    running = await start(limits=RequestLimits(pause_seconds=0.5))
-    reader, writer = await running.tunnel()
-    writer.write(running.get("/e.Echo/Chat", method="POST", headers=GRPC))
-    for _ in range(5):
-        await asyncio.sleep(0.2)
-        writer.write(b"7\r\n\0\0\0\0\2hi\r\n")
-    writer.write(b"0\r\n\r\n")
-    assert answer(await reader.read(65536)).status == 200
-    writer.close()
-    assert running.upstream.bodies == [b"\0\0\0\0\2hi" * 5]
-
-
 async def test_the_deadline_is_for_the_upload_only(start, answer) -> None:
     running = await start(limits=RequestLimits(upload_seconds=0.2))
 

@@ -130,7 +130,7 @@ async def test_what_cannot_be_read_is_withheld(body: bytes, headers: dict[str, s
     inspection, _ = await answered(Denies(), body, **headers)
     assert inspection.is_withheld
     assert not inspection.is_clear
-    error = json.loads(inspection.refusal(head=False).content or b"")
+    error = json.loads(inspection.refusal().content or b"")
     assert error["error"]["data"]["error"]["code"] == "RESPONSE_WITHHELD"
     assert why in str(inspection.record()["reason"])
 

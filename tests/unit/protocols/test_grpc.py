@@ -13,7 +13,7 @@ from headgate.gate.judged_content import judged_content
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.draft import ActionDraft, Effect
-from headgate.protocols.grpc_frames import MESSAGE_BYTES_MAX, MESSAGES_MAX, is_between_messages, read_frames
+from headgate.protocols.grpc_frames import MESSAGE_BYTES_MAX, MESSAGES_MAX, read_frames, whole_messages_bytes
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogue
@@ -227,12 +227,15 @@ def test_detectors_see_the_texts_and_the_bytes_in_messages() -> None:
     assert content.unscannable is None
 
 
-def test_the_end_of_a_message() -> None:
-    assert is_between_messages(b"")
-    assert is_between_messages(frame(HELLO) * 3)
-    assert not is_between_messages(frame(HELLO) + b"\0")
-    assert not is_between_messages(frame(HELLO)[:-1])
-    assert is_between_messages(frame(b"") * (MESSAGES_MAX + 1) + b"\0")
+def test_whole_messages() -> None:
+    one = frame(HELLO)
+    assert whole_messages_bytes(b"") == 0
+    assert whole_messages_bytes(one * 3) == 3 * len(one)
+    assert whole_messages_bytes(one + b"\0") == len(one)
+    assert whole_messages_bytes(one[:-1]) == 0
+    assert whole_messages_bytes(frame(b"") * (MESSAGES_MAX + 1)) == 5 * MESSAGES_MAX
+    large = frame(bytes(MESSAGE_BYTES_MAX))
+    assert whole_messages_bytes(large + one) == len(large)
 
 
 @given(st.binary(max_size=80), st.sampled_from([None, "gzip", "identity"]), st.booleans())

@@ -1,0 +1,49 @@
+"""The messages that the client of a call of gRPC or Connect sends after those with which the call was decided.
+
+``proxy.message_stream`` moves the bytes; this decides. Messages that arrive together are one action: the call, with
+them as its body.
+"""
+
+from functools import partial
+
+from mitmproxy.http import HTTPFlow
+
+from addons.call_reading import CallReader
+from addons.client_deadline import client_seconds
+from addons.client_messages import ClientMessages, MessageGate
+from headgate.connections.errors import NoConnectionError
+from headgate.connections.model import Connection
+from headgate.gate.admitted import Admitted
+from headgate.gate.held_call import HeldCall
+
+
+class CallMessages(ClientMessages):
+    """``connection``: whose credential the call carries."""
+
+    def __init__(
+        self, message_gate: MessageGate, reader: CallReader, flow: HTTPFlow, connection: Connection | None
+    ) -> None:
+        super().__init__(message_gate)
+        self._reader = reader
+        self._flow = flow
+        self._covered = _covered(connection)
+
+    async def decide(self, frames: bytes) -> tuple[Admitted, bytes]:
+        """Whole messages in their frames, to what is forwarded in their place. Raises HeadgateError."""
+        self.require_allowed()
+        reading = self._reader.begin(self._flow, self.caller, body=frames)
+        held = HeldCall(self, partial(client_seconds, self._flow))
+        try:
+            if reading.at_once() is None:
+                await reading.read()
+            admitted = await self.admit(reading, held)
+        finally:
+            reading.end()
+        if _covered(held.connection) != self._covered:
+            self.not_sent(admitted)
+            raise NoConnectionError("the connection of this call has changed since the call began: begin it again")
+        return admitted, frames if held.masked_body is None else held.masked_body
+
+
+def _covered(connection: Connection | None) -> str | None:
+    return None if connection is None else connection.covered

@@ -1,0 +1,90 @@
+"""What a client says after its call was allowed: each message is decided and recorded as a call of its own before it is
+forwarded. Every way to ``Admitted`` is the one of ordinary calls.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from addons.identify import subject_of
+from addons.metrics import ALLOWED, APPROVED
+from headgate.agents.own_limits import own_quota
+from headgate.gate.admit_call import CallGate, Reading
+from headgate.gate.admitted import Admitted
+from headgate.gate.caller import Caller
+from headgate.gate.candidate import BoundCandidate, Candidate
+from headgate.gate.finish_execution import ExecutionEnds, ExecutionOutcome
+from headgate.gate.held_call import HeldCall
+from headgate.gate.organization_state import OrganizationState
+from headgate.gate.refusals import ClientGoneError
+from headgate.kernel.clock import Clock
+from headgate.ratelimits.classes import RateClass
+from headgate.ratelimits.headers import require_allowed
+from headgate.ratelimits.local import LocalLimiter
+
+_NOT_SENT: Final = "not forwarded: the connection ended before the message was sent"
+
+type Bind = Callable[[OrganizationState, Candidate], BoundCandidate]
+"""The enforcement point's own rules, as for the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageGate:
+    """What decides and records the messages of one call."""
+
+    gate: CallGate
+    ends: ExecutionEnds
+    limiter: LocalLimiter | None
+    clock: Clock
+    caller: Caller
+    bind: Bind
+
+
+class ClientMessages:
+    """Of one call, until its client leaves."""
+
+    def __init__(self, message_gate: MessageGate) -> None:
+        self._message_gate = message_gate
+        self._waiting: set[HeldCall] = set()
+        self.connected = True
+
+    @property
+    def caller(self) -> Caller:
+        return self._message_gate.caller
+
+    def leave(self) -> None:
+        """The client has gone: nobody waits any more."""
+        self.connected = False
+        for held in self._waiting:
+            held.waiter.wake()
+
+    def require_allowed(self) -> None:
+        """Raises RateLimitedError: a message counts as a call."""
+        limiter = self._message_gate.limiter
+        if limiter is not None:
+            quota = own_quota(self.caller.identity)
+            require_allowed(limiter.check(RateClass.PROXY, subject_of(self.caller), quota))
+
+    async def admit(self, reading: Reading, held: HeldCall) -> Admitted:
+        """Raises HeadgateError."""
+        message_gate = self._message_gate
+        self._waiting.add(held)
+        try:
+            admitted = await message_gate.gate.admit(message_gate.caller, reading, held, message_gate.bind)
+        finally:
+            self._waiting.discard(held)
+        (ALLOWED if admitted.approval_id is None else APPROVED).inc()
+        if held.approval_id is not None and not self.connected:
+            self.not_sent(admitted)
+            raise ClientGoneError("the client has gone")
+        return admitted
+
+    def sent(self, admitted: Admitted, size_bytes: int) -> None:
+        self._finish(admitted, ExecutionOutcome(True, self._message_gate.clock(), result={"size_bytes": size_bytes}))
+
+    def not_sent(self, admitted: Admitted) -> None:
+        now = self._message_gate.clock()
+        self._finish(admitted, ExecutionOutcome(False, now, error=_NOT_SENT, nothing_sent=True))
+
+    def _finish(self, admitted: Admitted, outcome: ExecutionOutcome) -> None:
+        self._message_gate.ends.finish(admitted, outcome)

@@ -1,0 +1,215 @@
+"""A stream whose client waits for answers before it has sent all messages (gRPC, Connect; decision 106).
+
+The call is decided with the messages that are there, and forwarded without its end. What comes later is decided as
+actions of its own (``addons.call_messages``), beside the answer, and forwarded in order. A refusal ends both sides.
+Other streams pay for one look at an attribute. Extends an internal class of mitmproxy; see ``proxy.layers``.
+"""
+
+import time
+from collections.abc import Callable
+from functools import partial
+from traceback import format_exception
+from typing import Final
+
+import structlog
+from mitmproxy import flow as flows
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.layers.http import SendHttp
+from mitmproxy.proxy.layers.http._events import (
+    ErrorCode,
+    RequestData,
+    RequestEndOfMessage,
+    RequestProtocolError,
+    ResponseData,
+    ResponseEndOfMessage,
+    ResponseTrailers,
+)
+from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHook
+
+from addons.grpc_refusal import closing_words
+from addons.identify import as_proxy_refusal
+from addons.metrics import GATE_FAILURES
+from addons.refuse import refuse_with
+from addons.verdict import flow_state
+from headgate.kernel.errors import HeadgateError, ProtocolRefusedError, UnavailableError
+from headgate.protocols.grpc_frames import whole_messages_bytes
+from proxy.carrying_stream import CarryingStream
+from proxy.commands import Awaited, Commands
+from proxy.interactive_call import InteractiveCall, interactive_call
+from proxy.later_messages import LaterMessages
+
+_log = structlog.get_logger(__name__)
+
+_REFUSED: Final = "the gate refused a message of the call"
+_TRAILERS: Final = "trailers are refused: no policy has seen them"
+
+
+class MessageStream(CarryingStream):
+    """The part of a stream between its first messages and the end of its request."""
+
+    messages_follow = False
+    _later: LaterMessages | None = None
+    _pause: commands.RequestWakeup | None = None
+    _handle_before: Callable[[events.Event], Commands[None]]
+
+    def await_pause(self, pause_seconds: float) -> Commands[None]:
+        """From the head of a request on: its client may wait for an answer after its first messages."""
+        call = interactive_call(self.flow.request, pause_seconds)
+        if call is not None:
+            self._handle_event = partial(self._handle_paused, call)
+            yield self._next_pause(call)
+
+    def is_pause(self, event: events.Wakeup) -> bool:
+        return event.command is self._pause
+
+    def _next_pause(self, call: InteractiveCall) -> commands.RequestWakeup:
+        self._pause = commands.RequestWakeup(call.pause_seconds)
+        return self._pause
+
+    def _handle_paused(self, call: InteractiveCall, event: events.Event) -> Commands[None]:
+        """In place of ``_handle_event`` until the request has ended, or its first messages are on their way."""
+        if not isinstance(event, events.Wakeup):
+            yield from super()._handle_event(event)
+        elif self.client_state == self.state_consume_request_body:
+            if call.waits(bytes(self.request_body_buf)):
+                yield from self._begin_messages()
+            else:
+                yield self._next_pause(call)
+
+    def _begin_messages(self) -> Commands[None]:
+        """Decides the call with the messages that have arrived, and forwards both."""
+        self.messages_follow = True
+        arrived = bytes(self.request_body_buf)
+        self.request_body_buf.clear()
+        first, rest = _cut(arrived)
+        self.flow.request.data.content = first
+        yield HttpRequestHook(self.flow)
+        if (yield from self.check_killed(True)):
+            return
+        if self.flow.response is not None:
+            yield from self.answer_early()
+            return
+        messages = flow_state(self.flow).messages
+        if messages is None:
+            raise RuntimeError("messages follow that nobody decides")
+        yield from self._carrying(self.start_request_stream())
+        if self.client_state != self.state_stream_request_body:
+            return  # the destination could not be reached
+        content = self.flow.request.data.content
+        if content:
+            yield self._with_credential(SendHttp(RequestData(self.stream_id, content), self.context.server))
+        self._later = LaterMessages(messages, rest)
+        self._handle_before = self._handle_event
+        self._handle_event = self._handle_messages
+        yield from self._decide_next(self._later)
+
+    def answer_early(self) -> Commands[None]:
+        """Answers before the request has ended, with the refusal that the flow has."""
+        raise NotImplementedError
+
+    def linger(self) -> Commands[None]:
+        """Drops what still comes."""
+        raise NotImplementedError
+
+    def admit_bytes(self, size: int) -> HeadgateError | None:
+        """Counts ``size`` bytes of the request as held; or why that is too much."""
+        raise NotImplementedError
+
+    def release_bytes(self, size: int) -> None:
+        """So many are no longer held."""
+        raise NotImplementedError
+
+    def end_messages(self) -> None:
+        """Whichever way the stream ends."""
+        if self._later is not None:
+            self._later.end()
+
+    def _handle_messages(self, event: events.Event) -> Commands[None]:
+        """In place of ``_handle_event`` once the first messages are on their way."""
+        later = self._later
+        if later is None:
+            raise RuntimeError("messages follow that nobody decides")
+        if isinstance(event, events.Wakeup):
+            yield from self._decided(later)
+        else:
+            yield from self._handle_before(event)
+        if self.client_state == self.state_stream_request_body and self.server_state == self.state_done:
+            # The server has answered without waiting for more: nothing else is sent to it.
+            later.end()
+            self.client_state = self.state_done
+            yield SendHttp(RequestProtocolError(self.stream_id, "answered", ErrorCode.CANCEL), self.context.server)
+            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+            yield from self.linger()
+
+    def state_stream_request_body(self, event: events.Event) -> Commands[None]:
+        """mitmproxy's would forward what arrives."""
+        later = self._later
+        if later is None:
+            raise RuntimeError("messages follow that nobody decides")
+        if isinstance(event, RequestData):
+            later.arrived(event.data)
+            error = self.admit_bytes(len(self.flow.request.data.content or b"") + later.size_bytes)
+            if error is not None:
+                yield from self._refuse(later, error)
+                return
+        elif isinstance(event, RequestEndOfMessage):
+            later.ended()
+        else:
+            yield from self._refuse(later, ProtocolRefusedError(_TRAILERS))
+            return
+        yield from self._decide_next(later)
+
+    def _decide_next(self, later: LaterMessages) -> Commands[None]:
+        decision = later.next_decision()
+        if decision is not None:
+            yield Awaited(decision)
+        elif later.is_finished:
+            self.flow.request.timestamp_end = time.time()
+            self.client_state = self.state_done
+            yield SendHttp(RequestEndOfMessage(self.stream_id), self.context.server)
+            if self.server_state == self.state_done:
+                yield from self.flow_done()
+
+    def _decided(self, later: LaterMessages) -> Commands[None]:
+        if self.client_state != self.state_stream_request_body:
+            return  # it has ended meanwhile: what was admitted is recorded as not sent
+        batch = later.take()
+        if batch.failure is not None or batch.admitted is None:
+            yield from self._refuse(later, batch.failure)
+            return
+        yield SendHttp(RequestData(self.stream_id, batch.content), self.context.server)
+        later.sent(batch)
+        self.release_bytes(batch.size_bytes)
+        yield from self._decide_next(later)
+
+    def _refuse(self, later: LaterMessages, failure: BaseException | None) -> Commands[None]:
+        """The call has been forwarded, so that its outcome is unknown. The client learns why it ends."""
+        later.end()
+        if isinstance(failure, HeadgateError):
+            error = as_proxy_refusal(failure)
+        else:
+            error = UnavailableError("the gate failed while it decided about a message of the call")
+            GATE_FAILURES.labels(hook="call_message").inc()
+            lines = "no verdict" if failure is None else "".join(format_exception(failure))
+            _log.error("gate_failed", hook="call_message", error=repr(failure), traceback=lines)
+        yield SendHttp(RequestProtocolError(self.stream_id, _REFUSED, ErrorCode.CANCEL), self.context.server)
+        is_unanswered = self.is_collecting or self.server_state == self.state_wait_for_response_headers
+        self.flow.error = flows.Error(f"{_REFUSED}: {error.message}")
+        yield HttpErrorHook(self.flow)
+        if is_unanswered:
+            refuse_with(self.flow, error)
+            yield from self.answer_early()
+            return
+        data, trailers = closing_words(self.flow.request, error)
+        if data:
+            yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
+        if trailers is not None:
+            yield SendHttp(ResponseTrailers(self.stream_id, trailers), self.context.client)
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+        self.client_state = self.server_state = self.state_errored
+        yield from self.linger()
+
+
+def _cut(arrived: bytes) -> tuple[bytes, bytes]:
+    size = whole_messages_bytes(arrived)
+    return arrived[:size], arrived[size:]

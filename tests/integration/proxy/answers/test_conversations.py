@@ -1,0 +1,79 @@
+"""Answers of gRPC whose client sends messages meanwhile: each message is inspected before the client sees it."""
+
+import gzip
+
+from headgate.policies.model import Verdict
+from tests.integration.proxy.answers.scripts import MAIL, SECRETS, TOKEN, policy
+from tests.integration.proxy.conversation import CUT, RECEIVED, begun, framed
+
+
+def text(of: str) -> bytes:
+    """A message with one field."""
+    data = of.encode()
+    return framed(b"\n" + bytes([len(data)]) + data)
+
+
+async def test_a_message_that_is_found_ends_the_call(inspect, conversing: int) -> None:
+    """The server answers with what the client says."""
+    running = await inspect(SECRETS)
+    client = await begun(running, conversing)
+    client.send(text("hello"))
+    await client.read(until=lambda: client.data == text("hello"))
+    client.send(text(TOKEN))
+    await client.read(until=lambda: client.is_ended)
+    assert client.data == text("hello")
+    assert client.trailers["grpc-status"] == "7"
+    assert TOKEN not in str(client.trailers)
+    client.writer.close()
+    await running.settled()
+    assert RECEIVED["Chat"][-1] == CUT
+    [completion] = running.decide.completions
+    assert completion.inspection["withheld"] is True
+    assert running.gate.budget.used_bytes == 0
+
+
+async def test_what_two_messages_make_together_is_found(inspect, conversing: int) -> None:
+    running = await inspect(SECRETS)
+    client = await begun(running, conversing)
+    half = len(TOKEN) // 2
+    client.send(text(TOKEN[:half]))
+    await client.read(until=lambda: client.data == text(TOKEN[:half]))
+    client.send(text(TOKEN[half:]))
+    await client.read(until=lambda: client.is_ended)
+    assert client.trailers["grpc-status"] == "7"
+    assert TOKEN[half:].encode() not in client.data
+    client.writer.close()
+
+
+async def test_an_answer_that_is_fine_ends_with_its_trailers(inspect, conversing: int) -> None:
+    running = await inspect()
+    client = await begun(running, conversing)
+    client.send(text("hello"))
+    await client.read(until=lambda: client.data == text("hello"))
+    client.send(b"", ends=True)
+    await client.read(until=lambda: client.is_ended)
+    assert client.trailers["grpc-status"] == "0"
+    client.writer.close()
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0
+
+
+async def test_trailers_are_inspected(inspect, conversing: int) -> None:
+    running = await inspect()
+    client = await begun(running, conversing, "Told")
+    client.send(text("hello"))
+    await client.read(until=lambda: client.is_ended)
+    assert client.trailers["grpc-status"] == "7"
+    assert MAIL not in str(client.trailers)
+    client.writer.close()
+
+
+async def test_a_message_that_cannot_be_read_is_what_the_policy_says(inspect, conversing: int) -> None:
+    running = await inspect(policy(on_unscannable=Verdict.DENY))
+    client = await begun(running, conversing)
+    packed = gzip.compress(b"\n\x02hi")
+    client.send(b"\1" + len(packed).to_bytes(4, "big") + packed)  # no coding is named
+    await client.read(until=lambda: client.is_ended)
+    assert client.trailers["grpc-status"] == "7"
+    assert not client.data
+    client.writer.close()

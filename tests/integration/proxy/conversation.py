@@ -1,0 +1,148 @@
+"""A client and a server of gRPC that say what they send when, frame by frame (HTTP/2)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import h2.config
+import h2.connection
+import h2.events
+
+from tests.integration.proxy.conftest import Running
+
+RECEIVED: dict[str, list[bytes]] = {}
+"""What the server got, by method."""
+END, CUT = b"end", b"cut"
+"""How its client's half ended."""
+
+
+def framed(message: bytes) -> bytes:
+    return b"\0" + len(message).to_bytes(4, "big") + message
+
+
+@dataclass
+class Messages:
+    """In place of ``addons.call_messages``: decides as the test says, and keeps what became of each."""
+
+    verdict: Callable[[bytes], Awaitable[bytes]] | None = None
+    decided: list[bytes] = field(default_factory=list)
+    forwarded: list[int] = field(default_factory=list)
+    dropped: int = 0
+    left: int = 0
+
+    async def decide(self, frames: bytes) -> tuple[object, bytes]:
+        self.decided.append(frames)
+        return object(), frames if self.verdict is None else await self.verdict(frames)
+
+    def sent(self, admitted: object, size_bytes: int) -> None:
+        self.forwarded.append(size_bytes)
+
+    def not_sent(self, admitted: object) -> None:
+        self.dropped += 1
+
+    def leave(self) -> None:
+        self.left += 1
+
+
+class Server(asyncio.Protocol):
+    """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
+    first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = transport
+        utf_8 = h2.config.H2Configuration(client_side=False, header_encoding="utf-8")
+        self.connection = h2.connection.H2Connection(utf_8)
+        self.connection.initiate_connection()
+        self.methods: dict[int, str] = {}
+        self.flush()
+
+    def flush(self) -> None:
+        self.transport.write(self.connection.data_to_send())  # type: ignore[attr-defined] # of a stream
+
+    def data_received(self, data: bytes) -> None:
+        for event in self.connection.receive_data(data):
+            if isinstance(event, h2.events.RequestReceived):
+                self.begun(event.stream_id, dict(event.headers)[":path"].rpartition("/")[2])
+            elif isinstance(event, h2.events.DataReceived):
+                self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                if event.data:
+                    self.said(event.stream_id, event.data)
+            elif isinstance(event, h2.events.StreamEnded):
+                RECEIVED[self.methods[event.stream_id]].append(END)
+                self.end(event.stream_id, "0")
+            elif isinstance(event, h2.events.StreamReset):
+                RECEIVED[self.methods[event.stream_id]].append(CUT)
+        self.flush()
+
+    def begun(self, stream: int, method: str) -> None:
+        self.methods[stream] = method
+        RECEIVED[method] = []
+        if method != "Silent":
+            self.connection.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
+
+    def said(self, stream: int, data: bytes) -> None:
+        method = self.methods[stream]
+        RECEIVED[method].append(data)
+        if method != "Silent":
+            self.connection.send_data(stream, data)
+        if method in ("One", "Broken", "Told"):
+            self.end(stream, "0" if method == "One" else "15")
+
+    def end(self, stream: int, status: str) -> None:
+        if self.methods[stream] != "Silent":
+            told = [("x-told", "maria.keller@example.com")] if self.methods[stream] == "Told" else []
+            self.connection.send_headers(stream, [("grpc-status", status), *told], end_stream=True)
+
+
+class Client:
+    """One call."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, authority: str, path: str, form: str
+    ) -> None:
+        self.reader, self.writer = reader, writer
+        self.connection = h2.connection.H2Connection(
+            h2.config.H2Configuration(client_side=True, header_encoding="utf-8")
+        )
+        self.connection.initiate_connection()
+        head = [(":method", "POST"), (":scheme", "https"), (":path", path), (":authority", authority)]
+        self.stream = self.connection.get_next_available_stream_id()
+        self.connection.send_headers(self.stream, [*head, ("content-type", form), ("te", "trailers")])
+        self.headers: dict[str, str] = {}
+        self.trailers: dict[str, str] = {}
+        self.data = b""
+        self.is_ended = self.is_reset = False
+
+    def send(self, data: bytes, *, ends: bool = False) -> None:
+        self.connection.send_data(self.stream, data, end_stream=ends)
+        self.flush()
+
+    def flush(self) -> None:
+        self.writer.write(self.connection.data_to_send())
+
+    async def read(self, *, until: Callable[[], bool]) -> None:
+        async with asyncio.timeout(20):
+            while not until():
+                data = await self.reader.read(65536)
+                if not data:
+                    raise ConnectionResetError
+                for event in self.connection.receive_data(data):
+                    if isinstance(event, h2.events.ResponseReceived):
+                        self.headers = dict(event.headers)
+                    elif isinstance(event, h2.events.TrailersReceived):
+                        self.trailers = dict(event.headers)
+                    elif isinstance(event, h2.events.DataReceived):
+                        self.data += event.data
+                        self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                    elif isinstance(event, h2.events.StreamEnded):
+                        self.is_ended = True
+                    elif isinstance(event, h2.events.StreamReset):
+                        self.is_reset = True
+                self.flush()
+
+
+async def begun(running: Running, port: int, method: str = "Chat", form: str = "application/grpc") -> Client:
+    reader, writer = await running.tunnel(port=port, alpn=["h2"])
+    client = Client(reader, writer, f"127.0.0.1:{port}", f"/e.Echo/{method}", form)
+    client.flush()
+    return client
