@@ -105,7 +105,9 @@ def test_settings_exist_and_hold_no_secret(manifests: list[Manifest]) -> None:
     known = {one.name for one in all_variables()} | {file_variable_of(one) for one in all_variables()}
     secret = {one.name for one in all_variables() if one.is_secret}
     for part, pod in pods(manifests).items():
-        assert set(environment(pod)) <= known, part
+        own = {name for name in environment(pod) if name.startswith("HEADGATE_")}
+        assert own <= known, part
+        assert set(environment(pod)) - own <= {"VAULT_ADDR", "TRANSIT_SECRET_ENGINE_PATH"}, part
         assert not set(environment(pod)) & secret, part
 
 
@@ -125,7 +127,8 @@ def test_each_part_reads_its_own_files_only(manifests: list[Manifest], tmp_path:
         assert named == {path for path in mounted if path.startswith("/run/secrets/")}, part
         database = {key for key in mounted.values() if key.endswith("-url")} - {"redis-url"}
         assert database == {"owner-url" if part == "migrate" else f"{part}-url"}
-        keys = {key for key in mounted.values() if not key.endswith("-url")}
+        keys = {key for key in mounted.values() if not key.endswith("-url")} - {"vault-token"}
+        assert ("vault-token" in mounted.values()) == ("HEADGATE_VAULT_TOKEN_FILE" in environment(pod))
         assert keys <= made, part
         assert ("ca.pem" in keys) == (part == "proxy")
         assert ("local-issuer.pem" in keys) == (environment(pod).get("HEADGATE_JWT_LOCAL_ISSUER") == "on")
@@ -215,6 +218,8 @@ def test_the_proxies_scale_or_stand_on_each_node(helm: Helm) -> None:
         (("typo=1",), "additional properties 'typo' not allowed"),
         (("api.settings.HEADGATE_DATABASE_URL=x",), "invalid propertyName 'HEADGATE_DATABASE_URL'"),
         (("drainSeconds=301",), "at '/drainSeconds'"),
+        (("kms.environment.VAULT_TOKEN=x",), "invalid propertyName 'VAULT_TOKEN'"),
+        (("kms.environment.LD_PRELOAD=x",), "invalid propertyName 'LD_PRELOAD'"),
         (("proxy.kind=DaemonSet", "proxy.autoscaling.enabled=true"), "a DaemonSet has one pod on each node"),
         (("networkPolicy.agents.namespaces={headgate}",), "say which pods are agents"),
         (("podMonitor.enabled=true",), "networkPolicy.monitoringFrom is missing"),
@@ -237,6 +242,16 @@ def test_names_and_settings_follow_the_release_and_the_values(helm: Helm) -> Non
     assert rendered.returncode == 0, rendered.stderr
     assert "http://gate-headgate-proxy.headgate.svc:8471" in rendered.stdout
     assert rendered.stdout.count('HEADGATE_LOG_FORMAT, value: "text"') == 1
+
+
+def test_a_service_that_wraps_the_master_key_is_reached(helm: Helm) -> None:
+    manifests = helm.manifests(MINIMAL.with_name("kms.yaml"))
+    for part in PARTS:
+        pod = pods(manifests)[part]
+        assert pod["serviceAccountName"] == "headgate"
+        assert environment(pod)["VAULT_ADDR"] == "https://vault.example.com:8200"
+        assert environment(pod)["HEADGATE_VAULT_TOKEN_FILE"] == "/run/secrets/headgate/vault-token"
+    assert "VAULT_ADDR" not in environment(pods(manifests)["migrate"])
 
 
 def test_the_charts_version_is_the_programs() -> None:

@@ -45,6 +45,9 @@ securityContext:
   fsGroup: 10001
   fsGroupChangePolicy: OnRootMismatch
   seccompProfile: {type: RuntimeDefault}
+{{- with .Values.serviceAccountName }}
+serviceAccountName: {{ . }}
+{{- end }}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -91,7 +94,7 @@ spec:
       args: [{{ .part }}]
       {{- include "headgate.containerSecurity" . | nindent 6 }}
       env:
-        {{- range $name, $value := merge (dict) .values.settings $.Values.settings (include "headgate.settings" . | fromYaml) }}
+        {{- range $name, $value := merge (dict) .values.settings $.Values.settings $.Values.kms.environment (include "headgate.settings" . | fromYaml) }}
         - {name: {{ $name }}, value: {{ $value | quote }}}
         {{- end }}
       ports:
@@ -130,6 +133,9 @@ spec:
                 {{- range .keys }}
                 - {key: {{ . }}, path: {{ . }}}
                 {{- end }}
+          {{- with $.Values.secrets.vaultToken }}
+          - secret: {name: {{ . }}, items: [{key: vault-token, path: vault-token}]}
+          {{- end }}
     {{- if and (eq .part "api") $.Values.localIssuer }}
     - name: issuer
       secret:
@@ -145,6 +151,9 @@ spec:
 HEADGATE_{{ upper .part }}_DATABASE_URL_FILE: {{ $at }}/database-url
 HEADGATE_REDIS_URL_FILE: {{ $at }}/redis-url
 HEADGATE_MASTER_KEYS_FILE: {{ $at }}/master-keys.json
+{{- if $.Values.secrets.vaultToken }}
+HEADGATE_VAULT_TOKEN_FILE: {{ $at }}/vault-token
+{{- end }}
 HEADGATE_PUBLIC_API_URL: {{ required "publicApiUrl is missing: set it to the address at which people and agents reach the API, as in https://gate.example.com" $.Values.publicApiUrl }}
 HEADGATE_PUBLIC_PROXY_URL: {{ include "headgate.proxyUrl" $ }}
 HEADGATE_MONITOR_ADDRESS: {{ printf "%s:9470" $.Values.listen | quote }}
