@@ -7,6 +7,7 @@ from http.server import BaseHTTPRequestHandler
 
 import httpx
 
+from headgate.kernel.public_roots import public_roots
 from tests.http_server import body_of, handling_server, send, send_head
 
 _HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "content-encoding", "server", "date"}
@@ -40,7 +41,9 @@ class FaultyFront:
             return
         # As asked, the host included: AWS signs it.
         headers = [(name, value) for name, value in request.headers.items() if name.lower() not in _HOP_BY_HOP]
-        answer = httpx.request(request.command, self.upstream + request.path, headers=headers, content=content)
+        answer = httpx.request(
+            request.command, self.upstream + request.path, verify=public_roots(), headers=headers, content=content
+        )
         if self.fault == "truncated":
             send_head(request, answer.status_code, "application/json", len(answer.content))
             request.wfile.write(answer.content[: len(answer.content) // 2])

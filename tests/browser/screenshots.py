@@ -11,6 +11,7 @@ import httpx
 
 from headgate.demo.certificates import write_service_certificate
 from headgate.demo.service import InvoiceService
+from headgate.kernel.public_roots import public_roots
 from tests.browser.chromium import chromium
 from tests.browser.window import DESKTOP, DESKTOP_DARK, PHONE, Look
 from tests.e2e.clients import Administrator, Agent
@@ -80,7 +81,7 @@ class Calls:
         body = {name: call[name] for name in ("tool", "operation", "params")} | {"context": {"reason": call["reason"]}}
         headers = {"x-agent-key": self._agent(call["agent"]).key}
         url = f"{self._instance.runtime['api_url']}/v1/actions"
-        answer = httpx.post(url, headers=headers, json=body, trust_env=False, timeout=30)
+        answer = httpx.post(url, verify=public_roots(), headers=headers, json=body, trust_env=False, timeout=30)
         assert answer.is_success, answer.text
         if "decide" in call:
             self._administrator.deny(answer.json()["approval_id"], "Billing is frozen until Monday.")

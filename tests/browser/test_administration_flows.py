@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Browser, Page, expect
 
+from headgate.kernel.public_roots import public_roots
 from tests.browser.conftest import OpenWindow
 from tests.browser.window import PHONE
 from tests.browser.world import World
@@ -18,7 +19,9 @@ from tests.http_server import any_server
 def _accepts(instance: Instance, key: str) -> bool:
     """Whether the API takes this key of an agent."""
     address = instance.runtime["api_url"] + "/v1/agents/me"
-    return httpx.get(address, headers={"x-agent-key": key}, trust_env=False, timeout=30).is_success
+    return httpx.get(
+        address, verify=public_roots(), headers={"x-agent-key": key}, trust_env=False, timeout=30
+    ).is_success
 
 
 def test_keys_are_rotated_and_revoked_and_the_agent_suspended_and_deactivated(

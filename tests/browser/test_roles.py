@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import StorageState
 
 from admin_api.access import ACCESS, Audience
+from headgate.kernel.public_roots import public_roots
 from headgate.organizations.model import Role
 from tests.browser.pages import PAGES, Page, may
 from tests.browser.world import World
@@ -33,7 +34,9 @@ _FORGED: Final = (
 def _client(instance: Instance, signed_in: SignedIn, role: Role | None) -> httpx.Client:
     state = signed_in(role)
     cookies = {one["name"]: one["value"] for one in state["cookies"]} if state else {}
-    return httpx.Client(base_url=instance.runtime["api_url"], cookies=cookies, trust_env=False, timeout=30)
+    return httpx.Client(
+        verify=public_roots(), base_url=instance.runtime["api_url"], cookies=cookies, trust_env=False, timeout=30
+    )
 
 
 @pytest.mark.parametrize("role", [None, *Role], ids=lambda role: role or "nobody")

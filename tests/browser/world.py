@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from headgate.kernel.public_roots import public_roots
 from tests.browser.outsiders import captured, pull_request, refused_messages, uploaded
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance
@@ -94,6 +95,7 @@ class World:
         body = {"tool": tool, "operation": operation, "params": params, "context": {"reason": reason}}
         answer = httpx.post(
             self._instance.runtime["api_url"] + "/v1/actions",
+            verify=public_roots(),
             headers={"x-agent-key": key or self._agent_key},
             json=body,
             trust_env=False,

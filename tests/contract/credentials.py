@@ -9,6 +9,7 @@ from typing import Final
 import httpx
 
 from headgate.kernel.clock import system_clock
+from headgate.kernel.public_roots import public_roots
 from headgate.organizations.local_issuer import LocalIssuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
@@ -53,5 +54,5 @@ def with_new_agent(url: str, issuer: LocalIssuer) -> Credentials:
     """With the key of a new agent, which no request names by chance."""
     name = f"contract-{secrets.token_hex(4)}"
     headers = {"Authorization": f"Bearer {Credentials(issuer).token(name)}"}
-    made = httpx.post(f"{url}/admin/agents", json={"name": name}, headers=headers)
+    made = httpx.post(f"{url}/admin/agents", verify=public_roots(), json={"name": name}, headers=headers)
     return Credentials(issuer, str(made.raise_for_status().json()["api_key"]["key"]))

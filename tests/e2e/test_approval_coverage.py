@@ -3,6 +3,7 @@
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import error_of
 from tests.e2e.rules import rule
 
@@ -44,6 +45,7 @@ def test_an_explicit_approval_serves_no_intercepted_call(
     intercepted = administrator.pending(patient_path)
     submitted = httpx.post(
         instance.runtime["api_url"] + "/v1/actions",
+        verify=public_roots(),
         json={name: intercepted["action"][name] for name in ("tool", "operation", "params")},
         headers={"authorization": f"Bearer {agent.key}"},
         trust_env=False,

@@ -6,6 +6,7 @@ import gzip
 import httpx
 
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import error_of
 from tests.e2e.waiting import wait_for
 
@@ -42,6 +43,7 @@ def test_no_call_holds_a_canary(instance, administrator, agent, upstream, path) 
         assert "must not leave" in error_of(refused[0])["message"]
         submitted = httpx.post(
             instance.runtime["api_url"] + "/v1/actions",
+            verify=public_roots(),
             json={"tool": "notes", "operation": "write", "params": {"text": encoded}},
             headers={"X-Agent-Key": agent.key},
             trust_env=False,

@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
 from headgate.runtime import postgres, valkey
 from headgate.runtime.account import server_account
@@ -111,7 +112,10 @@ def answers(url: str) -> bool:
 
 def is_ready(port: int) -> bool:
     try:
-        return httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False, timeout=10).status_code == 200
+        return (
+            httpx.get(f"http://127.0.0.1:{port}/readyz", verify=public_roots(), trust_env=False, timeout=10).status_code
+            == 200
+        )
     except httpx.HTTPError:
         return False
 

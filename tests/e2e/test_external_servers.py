@@ -14,6 +14,7 @@ import pytest
 from redis import Redis
 
 from headgate.approvals.wake_ups import CHANNEL
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.conftest import LOOPBACK
 from tests.e2e.external_servers import PARTS, ExternalServers, external_servers
@@ -98,7 +99,7 @@ def parts_alone(folder: Path, roots: Path, database: Mapping[str, str], redis_ur
 
 def _serves(port: int) -> bool:
     try:
-        httpx.get(f"http://127.0.0.1:{port}/ready", trust_env=False, timeout=5).read()
+        httpx.get(f"http://127.0.0.1:{port}/ready", verify=public_roots(), trust_env=False, timeout=5).read()
     except httpx.HTTPError:
         return False
     return True

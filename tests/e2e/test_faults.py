@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.conftest import LOOPBACK
 from tests.e2e.instance import Instance, running
@@ -84,8 +85,11 @@ def test_a_database_that_stands_still(instance, administrator, agent, upstream, 
                 except httpx.ProxyError as refused:
                     assert str(refused).startswith("503")
             api_url = instance.runtime["api_url"]
-            assert httpx.get(f"{api_url}/ready", trust_env=False, timeout=20).status_code == 503
-            assert httpx.get(f"{api_url}/health/live", trust_env=False, timeout=20).status_code == 200
+            assert httpx.get(f"{api_url}/ready", verify=public_roots(), trust_env=False, timeout=20).status_code == 503
+            assert (
+                httpx.get(f"{api_url}/health/live", verify=public_roots(), trust_env=False, timeout=20).status_code
+                == 200
+            )
         wait_for(lambda: client.get(upstream.url + after).status_code == 200, "the gate recovers by itself")
     assert upstream.of(meanwhile) == []
 

@@ -10,6 +10,7 @@ import pytest
 
 from headgate.agents.keys import generate_key
 from headgate.kernel.ids import IdPrefix, new_id
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent, error_of, read_head
 from tests.e2e.conftest import LOOPBACK
 from tests.e2e.upstream import serving
@@ -49,7 +50,7 @@ class TestWithoutAKeyThatWorks:
 
     def test_no_key_on_a_plain_request(self, instance, plain_upstream) -> None:
         proxy = httpx.Proxy(instance.runtime["proxy_url"])
-        with httpx.Client(proxy=proxy, trust_env=False) as client:
+        with httpx.Client(verify=public_roots(), proxy=proxy, trust_env=False) as client:
             response = client.get(plain_upstream.url + "/")
         assert response.status_code == 407
         assert error_of(response)["code"] == "AGENT_UNAUTHORIZED"
@@ -158,7 +159,10 @@ class TestAnotherAgent:
                 assert stranger.call("GET", upstream.url + path).status_code == 200
             authorization = {"authorization": f"Bearer {stranger.key}"}
             seen = httpx.get(
-                f"{instance.runtime['api_url']}/v1/actions/{ours['id']}", headers=authorization, trust_env=False
+                f"{instance.runtime['api_url']}/v1/actions/{ours['id']}",
+                verify=public_roots(),
+                headers=authorization,
+                trust_env=False,
             )
         assert seen.status_code == 404
         assert len(upstream.of(path)) == 2
@@ -204,7 +208,7 @@ class TestNeverForwarded:
         self.expect_none(received)
 
     def test_on_a_plain_request_with_x_agent_key(self, instance, agent, plain_upstream, path) -> None:
-        with httpx.Client(proxy=instance.runtime["proxy_url"], trust_env=False) as client:
+        with httpx.Client(verify=public_roots(), proxy=instance.runtime["proxy_url"], trust_env=False) as client:
             response = client.get(plain_upstream.url + path, headers={"X-Agent-Key": agent.key})
         assert response.status_code == 200
         [received] = plain_upstream.of(path)

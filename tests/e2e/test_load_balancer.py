@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Agent
 from tests.e2e.test_monitor_port import started
 from tests.e2e.waiting import wait_for
@@ -94,7 +95,7 @@ def _servers(servers: list[_Server]) -> str:
 
 def _is_ready(api_url: str) -> bool:
     try:
-        return httpx.get(f"{api_url}/ready", trust_env=False).status_code == 200
+        return httpx.get(f"{api_url}/ready", verify=public_roots(), trust_env=False).status_code == 200
     except httpx.HTTPError:
         return False
 
@@ -138,7 +139,9 @@ def test_an_action_is_read_where_it_was_not_submitted(instance, balanced: Balanc
 
     def ask(method: str, path: str, **options: object) -> httpx.Response:
         # A connection each, so that the balancer chooses anew.
-        with httpx.Client(base_url=balanced.api_url, headers=headers, trust_env=False, timeout=30) as client:
+        with httpx.Client(
+            verify=public_roots(), base_url=balanced.api_url, headers=headers, trust_env=False, timeout=30
+        ) as client:
             return client.request(method, path, **options)  # type: ignore[arg-type] - the caller's
 
     made = [ask("POST", "/v1/actions", json=body).json()["id"] for _ in range(4)]

@@ -6,6 +6,7 @@ from contextlib import closing
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent, error_of
 from tests.e2e.cutting_relay import CuttingRelay, cutting_relay
 from tests.e2e.instance import one_more_api, one_more_proxy
@@ -43,7 +44,7 @@ def far_api(instance, to_api) -> Iterator[httpx.Client]:
     headers = {"authorization": f"Bearer {instance.runtime['admin_token']}"}
     with (
         one_more_api(instance, HEADGATE_API_DATABASE_URL=to_api.dsn) as url,
-        httpx.Client(base_url=url, headers=headers, timeout=30, trust_env=False) as client,
+        httpx.Client(verify=public_roots(), base_url=url, headers=headers, timeout=30, trust_env=False) as client,
     ):
         yield client
 

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Agent
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
@@ -17,7 +18,7 @@ _DRAIN_SECONDS = 4
 
 
 def probe(port: int, path: str) -> tuple[int, str]:
-    answer = httpx.get(f"http://127.0.0.1:{port}{path}", trust_env=False, timeout=10)
+    answer = httpx.get(f"http://127.0.0.1:{port}{path}", verify=public_roots(), trust_env=False, timeout=10)
     return answer.status_code, answer.text
 
 

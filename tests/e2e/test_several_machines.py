@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
+from headgate.kernel.public_roots import public_roots
 from proxy.authority import make_certificate
 from tests.e2e.clients import Administrator, error_of
 from tests.e2e.conftest import LOOPBACK
@@ -88,7 +89,7 @@ def joined(machines: Machines) -> Iterator[Machines]:
 
 
 def test_who_trusts_one_proxy_trusts_the_next(machines: Machines, upstream, new_path) -> None:
-    served = httpx.get(f"{machines.api_url}/ca.pem", trust_env=False)
+    served = httpx.get(f"{machines.api_url}/ca.pem", verify=public_roots(), trust_env=False)
     [authority] = x509.load_pem_x509_certificates(served.content)
     assert authority.fingerprint(hashes.SHA256()).hex(":").upper() == machines.fingerprint
     assert b"PRIVATE KEY" not in served.content

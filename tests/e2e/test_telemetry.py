@@ -13,6 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.instance import Instance, one_more_api, one_more_proxy
 from tests.e2e.upstream import Upstream
@@ -191,7 +192,9 @@ def test_metrics_and_masked_log_lines_arrive_and_no_secret_does(
     assert _attributes(points[-1])["decision"] in ("allow", "approved", "action_denied")
     with one_more_api(instance, HEADGATE_OTLP_ENDPOINT=collector.url) as api_url:
         # A line with what a client has sent, which has the form of a credential.
-        answer = httpx.get(f"{api_url}/v1/actions/{SECRET}", headers={"x-agent-key": SECRET}, trust_env=False)
+        answer = httpx.get(
+            f"{api_url}/v1/actions/{SECRET}", verify=public_roots(), headers={"x-agent-key": SECRET}, trust_env=False
+        )
         assert answer.status_code == 401
 
     def lines() -> list[str]:

@@ -17,6 +17,7 @@ from admin_api.server import listen
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.public_roots import public_roots
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import Role
 from tests.free_port import free_port
@@ -51,7 +52,7 @@ def _wait_until_ready(started: subprocess.Popen[bytes], url: str) -> None:
     deadline = time.monotonic() + 90
     while True:
         try:
-            if httpx.get(f"{url}/ready", trust_env=False).status_code == 200:
+            if httpx.get(f"{url}/ready", verify=public_roots(), trust_env=False).status_code == 200:
                 return
         except httpx.TransportError:
             pass
@@ -73,7 +74,9 @@ def test_it_stops_in_order_and_answers_what_it_was_asked(process: tuple[subproce
     def ask() -> None:
         headers = {"Authorization": "Bearer hg_nobody", "Content-Type": "application/json"}
         answers.append(
-            httpx.post(f"{url}/v1/actions", content=slow_body(), headers=headers, trust_env=False).status_code
+            httpx.post(
+                f"{url}/v1/actions", verify=public_roots(), content=slow_body(), headers=headers, trust_env=False
+            ).status_code
         )
 
     thread = threading.Thread(target=ask)
@@ -117,7 +120,9 @@ def test_a_stream_without_an_end_does_not_keep_it_from_stopping(
         lifetime=timedelta(minutes=5),
     )
     headers = {"authorization": f"Bearer {token.reveal()}"}
-    with httpx.stream("GET", f"{url}/v1/approvals/events", headers=headers, trust_env=False, timeout=30) as stream:
+    with httpx.stream(
+        "GET", f"{url}/v1/approvals/events", verify=public_roots(), headers=headers, trust_env=False, timeout=30
+    ) as stream:
         lines = stream.iter_lines()
         assert next(lines) == "retry: 1000"
         began = time.monotonic()

@@ -33,6 +33,7 @@ from headgate.evidence.tree_store import list_checkpoints
 from headgate.journal.apply import apply_before_reading
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.public_roots import public_roots
 from tests.free_port import free_port
 from tests.http_server import any_server, http_server
 from tests.integration.evidence.receivers import TimeStampAuthority
@@ -342,7 +343,7 @@ def witness(tmp_path: Path, checkpointer: Checkpointer) -> AsyncIterator[tuple[s
     url = f"http://127.0.0.1:{port}"
     while process.poll() is None:
         try:
-            httpx.get(url, trust_env=False)
+            httpx.get(url, verify=public_roots(), trust_env=False)
             break
         except httpx.TransportError:
             import time  # noqa: PLC0415

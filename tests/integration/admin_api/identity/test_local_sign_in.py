@@ -90,7 +90,7 @@ async def test_what_a_session_had_proved_of_a_second_factor_ends_with_it(api, or
         org_id=organization.org_id, subject="sam", roles=[Role.VIEWER], now=system_clock(),
         lifetime=timedelta(minutes=5), audience=TICKET_AUDIENCE, aal="aal2",
     )  # fmt: skip
-    async with httpx.AsyncClient(trust_env=False, base_url=api.url, headers=_OWN) as browser:
+    async with httpx.AsyncClient(verify=public_roots(), trust_env=False, base_url=api.url, headers=_OWN) as browser:
         assert (await browser.post(f"/auth/local/{ticket.reveal()}")).status_code == 303
         assert (await browser.post("/v1/mfa/recovery-codes/generate")).status_code == 200
         assert (await browser.delete("/v1/mfa/totp")).status_code == 200

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from headgate.kernel.public_roots import public_roots
 from headgate.organizations.model import Role
 from tests.free_port import free_port
 from tests.soft_authenticator import SoftAuthenticator
@@ -31,7 +32,9 @@ def origin(api) -> str:
 
 @pytest.fixture
 async def browser(origin) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60, headers=_OWN) as one:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=origin, trust_env=False, timeout=60, headers=_OWN
+    ) as one:
         yield one
 
 
@@ -222,7 +225,9 @@ async def test_other_sessions_end_with_a_passkey(api, organization, browser, ori
     """One of them may be open on the device that was lost."""
     device = SoftAuthenticator(origin, "localhost")
     assert (await _join(browser, await _invite(api, organization.org_id), device)).status_code == 303
-    async with httpx.AsyncClient(base_url=origin, trust_env=False, timeout=60, headers=_OWN) as lost:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=origin, trust_env=False, timeout=60, headers=_OWN
+    ) as lost:
         assert (await _sign_in(lost, device.get(await _options(lost)))).status_code == 303
         assert (await lost.get("/auth/session")).status_code == 200
         [passkey] = (await browser.get("/v1/passkeys")).json()["data"]
@@ -287,13 +292,17 @@ async def test_switched_off(start_api, organization) -> None:
     public = f"http://localhost:{port}"
     on = await start_api(port=port, public_url=public)
     secret = await _invite(on, organization.org_id)
-    async with httpx.AsyncClient(base_url=public, trust_env=False, timeout=60, headers=_OWN) as one:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=public, trust_env=False, timeout=60, headers=_OWN
+    ) as one:
         device = SoftAuthenticator(public, "localhost")
         await _member(on, one, organization.org_id, device)
         options = await _options(one)
 
     off = await start_api(port=free_port(), public_url=public, passkeys=False)
-    async with httpx.AsyncClient(base_url=off.url, trust_env=False, timeout=60, headers=_OWN) as browser:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=off.url, trust_env=False, timeout=60, headers=_OWN
+    ) as browser:
         page = (await browser.get("/auth/login")).text
         assert "headgate login" in page
         assert "passkey" not in page
@@ -322,7 +331,7 @@ async def test_an_address_of_loopback_does_not_tell_the_name_of_the_dashboard(st
     address, _, secret = made.json()["address"].partition("/auth/login?invitation=")
     assert re.fullmatch(rf"http://headgate-[0-9a-f]{{16}}[.]localhost:{port}", address)
     name = address.removeprefix("http://").partition(".")[0]
-    async with httpx.AsyncClient(base_url=api.url, trust_env=False, headers=_OWN) as stranger:
+    async with httpx.AsyncClient(verify=public_roots(), base_url=api.url, trust_env=False, headers=_OWN) as stranger:
         answers = [
             await stranger.get("/auth/login"),
             await stranger.post(_OPTIONS),
@@ -332,6 +341,6 @@ async def test_an_address_of_loopback_does_not_tell_the_name_of_the_dashboard(st
     assert [answer.status_code for answer in answers] == [200, 403, 403, 303]
     assert [name in answer.text + str(answer.headers) for answer in answers] == [False] * 4
     async with httpx.AsyncClient(
-        base_url=api.url, trust_env=False, headers=_OWN | {"host": f"{name}.localhost:{port}"}
+        verify=public_roots(), base_url=api.url, trust_env=False, headers=_OWN | {"host": f"{name}.localhost:{port}"}
     ) as one:
         assert (await one.post(_OPTIONS)).json()["public_key"]["rpId"] == f"{name}.localhost"

@@ -9,6 +9,7 @@ import httpx
 import pytest
 
 from headgate.kernel.clock import system_clock
+from headgate.kernel.public_roots import public_roots
 from headgate.kernel.secrets import Secret
 from headgate.mfa.totp import code_at, step_of
 from headgate.organizations.local_issuer import open_local_issuer
@@ -32,7 +33,9 @@ async def signed_in(api, organization) -> AsyncIterator[object]:
 
     async def make() -> httpx.AsyncClient:
         headers = {name: value.encode() for name, value in _OWN.items()}
-        browser = httpx.AsyncClient(base_url=api.url, headers=headers, trust_env=False, timeout=60)
+        browser = httpx.AsyncClient(
+            verify=public_roots(), base_url=api.url, headers=headers, trust_env=False, timeout=60
+        )
         open_ones.append(browser)
         link = sign_in_address(
             open_local_issuer(api.settings.data.issuer), api.url, org_id=organization.org_id, user="ana@example.com",
@@ -79,7 +82,9 @@ async def test_who_one_is_and_the_sessions_of_one_and_no_other_person(signed_in,
     assert "\u202e" not in shown
     (other,) = re.findall(r'name="session" value="(ses_[^"]+)"', shown)
     token = api.token(new_organization().org_id, Role.ADMIN)
-    async with httpx.AsyncClient(base_url=api.url, headers={"Authorization": f"Bearer {token}"}) as stranger:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=api.url, headers={"Authorization": f"Bearer {token}"}
+    ) as stranger:
         assert (await stranger.post("/account/sessions", data={"session": other})).status_code == 404
     assert (await here.post("/account/sessions", data={"session": other})).status_code == 303
     assert (await there.get("/account")).headers["location"] == "/auth/login?return_to=%2Faccount"
@@ -110,7 +115,9 @@ async def test_a_cookie_of_before_the_second_factor_is_nobody(signed_in, api) ->
     browser = await signed_in()
     before = browser.cookies["headgate_session"]
     await _enrolled(browser)
-    async with httpx.AsyncClient(base_url=api.url, cookies={"headgate_session": before}) as thief:
+    async with httpx.AsyncClient(
+        verify=public_roots(), base_url=api.url, cookies={"headgate_session": before}
+    ) as thief:
         assert (await thief.get("/auth/session")).status_code == 401
 
 
