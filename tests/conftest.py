@@ -28,9 +28,12 @@ from headgate.runtime.database_roles import prepare_database
 from headgate.runtime.folders import open_data_directory, private_folder, socket_folder
 from headgate.runtime.secrets_file import ROLES, InstanceSecrets
 from headgate.runtime.server_process import Program
+from tests.memory_folder import memory_folder
 
 _TEMPLATE = "migrated"
 _SETTINGS = ("fsync=off", "full_page_writes=off", "scram_iterations=1")
+_SERVERS_BYTES = 4 << 30
+"""Room for the files of several such servers, one for each process of pytest-xdist."""
 
 # How long an example takes is the machine's affair. All else is as before, also where CI has a profile of its own.
 settings.register_profile("any_speed", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -109,8 +112,15 @@ class PostgresForTests:
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresForTests]:
-    data = DataDirectory(tmp_path_factory.mktemp("postgres"))
+def postgres_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """In memory where there is room: a database is a thousand files, and most test files make one of their own."""
+    with memory_folder(_SERVERS_BYTES) as folder:
+        yield tmp_path_factory.mktemp("postgres") if folder is None else folder
+
+
+@pytest.fixture(scope="session")
+def postgres_server(postgres_folder: Path) -> Iterator[PostgresForTests]:
+    data = DataDirectory(postgres_folder)
     open_data_directory(data)
     account = server_account([postgres.binaries() / "postgres", data.postgres])
     server = postgres.PostgresServer(data.postgres, socket_folder(data, account), data.logs / "postgres.log", account)
