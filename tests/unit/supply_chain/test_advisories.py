@@ -50,18 +50,17 @@ def database() -> Iterator[str]:
         server.shutdown()
 
 
-def locks(folder: Path, runtime: str) -> Path:
+def locks(folder: Path, runtime: str, others: str = "six==1.17.0") -> Path:
     for lock in PYTHON_LOCKS:
-        (folder / lock).write_text("six==1.17.0 \\\n    --hash=sha256:" + "0" * 64 + "\n")
-    (folder / "requirements.lock").write_text(runtime + " \\\n    --hash=sha256:" + "0" * 64 + "\n")
+        locked = runtime if lock == "requirements.lock" else others
+        (folder / lock).write_text(locked + " \\\n    --hash=sha256:" + "0" * 64 + "\n")
     return folder
 
 
-def test_what_the_database_names_is_found(tmp_path: Path, database: str) -> None:
-    assert ask_python(locks(tmp_path, "h2==4.3.0"), database) == (
+def test_what_the_database_names_is_found_and_what_is_mended_is_not(tmp_path: Path, database: str) -> None:
+    assert ask_python(locks(tmp_path, "h2==4.3.0", others="h2==4.4.1"), database) == (
         Finding(Locked("python", "h2", "4.3.0", "requirements.lock"), "4.4.1", "CVE-2026-71554, GHSA-6hr6-w5qg-qmwg"),
     )
-    assert ask_python(locks(tmp_path, "h2==4.4.1"), database) == ()
 
 
 @pytest.mark.parametrize("runtime", ["broken==1.0", "h2>=4.3"])
