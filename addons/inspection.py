@@ -88,6 +88,8 @@ class Inspection:
         self._looked = False
         self.pieces: Pieces | MessagePieces | None = None
         """Set where the answer is a stream that is inspected piece by piece."""
+        self.may_be_messages = False
+        """Whether an answer that is collected may be a stream of messages, which ``go_on_in_messages``."""
         self._trailers: tuple[tuple[bytes, bytes], ...] = ()
         self._cleared = bytearray()
         self._beginning: bytes | None = None
@@ -130,11 +132,12 @@ class Inspection:
         self._head = head = self._head_of(response)
         if (objection := objection_to(head, max_bytes=None if self.is_in_part else self.limits.body)) is not None:
             self.withhold(objection)
-        elif self._messages_follow and comes_in_messages(head):
-            if head.is_coded or self._judge.needs_the_whole:
-                self.withhold(_CANNOT_WAIT)
-            else:
+        elif comes_in_messages(head):
+            self.may_be_messages = self._may_pass_in_pieces(head)
+            if self._messages_follow and self.may_be_messages:
                 self.pieces = MessagePieces()
+            elif self._messages_follow:
+                self.withhold(_CANNOT_WAIT)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
 
@@ -145,6 +148,12 @@ class Inspection:
 
     def _may_pass_in_pieces(self, head: AnswerHead) -> bool:
         return self._tools is None and not head.is_coded and not self._judge.needs_the_whole
+
+    def go_on_in_messages(self, collected: bytes) -> MessagePieces:
+        """It has more than one message, and so is a stream: each is looked at, and passes, by itself."""
+        self.pieces = pieces = MessagePieces()
+        pieces.feed(collected)
+        return pieces
 
     def withhold(self, why: str) -> None:
         """Without asking: it cannot be inspected."""

@@ -28,6 +28,7 @@ from addons.verdict import client_state, flow_state
 from headgate.protocols.answer_pieces import Pieces
 from headgate.protocols.content_coding import decoded_bytes_max
 from headgate.protocols.grpc_answer import MessagePieces
+from headgate.protocols.grpc_frames import two_messages_bytes
 from proxy.budget import BufferBudget
 from proxy.commands import Commands
 
@@ -66,6 +67,7 @@ class InspectedAnswer(HttpStream):
         self._answer_reserved = 0
         self._answer_deadline: commands.RequestWakeup | None = None
         self._waits_on = False
+        self._messages_at = 0
 
     def start_response_stream(self) -> Commands[None]:
         inspection = flow_state(self.flow).inspection
@@ -148,7 +150,9 @@ class InspectedAnswer(HttpStream):
             self._measure(event.data)
             if self._holds(len(self.response_body_buf) + len(event.data)):
                 self.response_body_buf += event.data
-                if self._inspection.is_in_part and len(self.response_body_buf) > self._inspection.limits.beginning:
+                if self._inspection.may_be_messages and self._has_two_messages():
+                    yield from self._pass_in_messages()
+                elif self._inspection.is_in_part and len(self.response_body_buf) > self._inspection.limits.beginning:
                     yield from self._pass_after_beginning()
             else:
                 yield from self._withhold()
@@ -178,6 +182,24 @@ class InspectedAnswer(HttpStream):
         if beginning:
             yield SendHttp(ResponseData(self.stream_id, beginning), self.context.client)
         self._reserves(0)
+
+    def _has_two_messages(self) -> bool:
+        """Looked at no more often than their lengths ask for: each look copies what is collected."""
+        if len(self.response_body_buf) >= self._messages_at:
+            self._messages_at = two_messages_bytes(bytes(self.response_body_buf))
+        return len(self.response_body_buf) >= self._messages_at
+
+    def _pass_in_messages(self) -> Commands[None]:
+        """A stream of messages that looked like one answer until its second message."""
+        pieces = self._inspection.go_on_in_messages(bytes(self.response_body_buf))
+        yield AnswerPieceHook(self.flow)
+        if not self._inspection.is_clear:
+            yield from self._withhold()
+            return
+        self.response_body_buf.clear()
+        yield from super().start_response_stream()
+        self.server_state = self.state_inspect_pieces
+        yield from self._forward(pieces)
 
     def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
         """Trailers of events and lines are not forwarded (RFC 9110, 6.5.1, lets them be dropped): their stream has gone

@@ -66,6 +66,15 @@ def whole_messages_bytes(data: bytes | bytearray) -> int:
     return end
 
 
+def two_messages_bytes(data: bytes) -> int:
+    """How many bytes two messages take, as far as their beginnings say."""
+    end = 0
+    for _ in range(2):
+        head = data[end : end + _HEAD_BYTES]
+        end += _HEAD_BYTES + int.from_bytes(head[1:], "big") if len(head) == _HEAD_BYTES else _HEAD_BYTES
+    return end
+
+
 def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
     """Raises UnreadableError. Names of codings are case-sensitive here, and ``identity`` compresses nothing."""
     if coding is None or coding in ("", "identity") or not content_coding.is_readable(coding):

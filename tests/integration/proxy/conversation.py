@@ -46,7 +46,8 @@ class Messages:
 
 class Server(asyncio.Protocol):
     """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
-    first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers."""
+    first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
+    without an end."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -84,12 +85,12 @@ class Server(asyncio.Protocol):
         method = self.methods[stream]
         RECEIVED[method].append(data)
         if method != "Silent":
-            self.connection.send_data(stream, data)
+            self.connection.send_data(stream, data * 2 if method == "Watch" else data)
         if method in ("One", "Broken", "Told"):
             self.end(stream, "0" if method == "One" else "15")
 
     def end(self, stream: int, status: str) -> None:
-        if self.methods[stream] != "Silent":
+        if self.methods[stream] not in ("Silent", "Watch"):
             told = [("x-told", "maria.keller@example.com")] if self.methods[stream] == "Told" else []
             self.connection.send_headers(stream, [("grpc-status", status), *told], end_stream=True)
 

@@ -13,7 +13,13 @@ from headgate.gate.judged_content import judged_content
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.draft import ActionDraft, Effect
-from headgate.protocols.grpc_frames import MESSAGE_BYTES_MAX, MESSAGES_MAX, read_frames, whole_messages_bytes
+from headgate.protocols.grpc_frames import (
+    MESSAGE_BYTES_MAX,
+    MESSAGES_MAX,
+    read_frames,
+    two_messages_bytes,
+    whole_messages_bytes,
+)
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogue
@@ -236,6 +242,21 @@ def test_whole_messages() -> None:
     assert whole_messages_bytes(frame(b"") * (MESSAGES_MAX + 1)) == 5 * MESSAGES_MAX
     large = frame(bytes(MESSAGE_BYTES_MAX))
     assert whole_messages_bytes(large + one) == len(large)
+
+
+@pytest.mark.parametrize(
+    ("data", "needed"),
+    [
+        (b"", 10),
+        (b"\0\0\0\0", 10),
+        (b"\0\0\0\0\7", 17),
+        (frame(HELLO), len(frame(HELLO)) + 5),
+        (frame(HELLO) + frame(HELLO)[:5], 2 * len(frame(HELLO))),
+        (frame(HELLO) * 3, 2 * len(frame(HELLO))),
+    ],
+)
+def test_how_long_two_messages_are(data: bytes, needed: int) -> None:
+    assert two_messages_bytes(data) == needed
 
 
 @given(st.binary(max_size=80), st.sampled_from([None, "gzip", "identity"]), st.booleans())

@@ -77,3 +77,30 @@ async def test_a_message_that_cannot_be_read_is_what_the_policy_says(inspect, co
     assert client.trailers["grpc-status"] == "7"
     assert not client.data
     client.writer.close()
+
+
+async def test_a_stream_of_messages_passes_from_the_second_on(inspect, conversing: int) -> None:
+    """The request has ended, and the answer has not."""
+    running = await inspect(SECRETS)
+    client = await begun(running, conversing, "Watch")
+    client.send(text("hello"), ends=True)
+    await client.read(until=lambda: client.data == text("hello") * 2)
+    assert not client.is_ended
+    client.connection.reset_stream(client.stream)
+    client.flush()
+    client.writer.close()
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0
+
+
+async def test_a_stream_whose_second_message_is_found_is_withheld(inspect, conversing: int) -> None:
+    running = await inspect(SECRETS)
+    client = await begun(running, conversing, "Watch")
+    client.send(text(TOKEN), ends=True)
+    await client.read(until=lambda: client.is_ended)
+    assert (client.trailers or client.headers)["grpc-status"] == "7"
+    assert TOKEN.encode() not in client.data
+    client.writer.close()
+    await running.settled()
+    assert running.decide.completions[0].inspection["withheld"] is True
+    assert running.gate.budget.used_bytes == 0
