@@ -4,9 +4,11 @@ forwarded, and each that the server sends is inspected where policies look at an
 ``proxy.websocket`` moves the bytes; this decides.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from addons.call_reading import weight_of
 from addons.client_messages import ClientMessages, MessageGate
 from addons.metrics import ANSWERS_INSPECTED
 from addons.shown_answer import ShownAnswer
@@ -16,11 +18,12 @@ from headgate.gate.candidate import Candidate, ReadAction, Submission, candidate
 from headgate.gate.held_call import HeldCall
 from headgate.gate.inspect_answer import INSPECTION_FAILED, answer_judge
 from headgate.gate.judged_answer import Answer
+from headgate.gate.masked_call import Charge
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import withheld_error
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.protocols.answer_head import AnswerHead, parse_answer_head
+from headgate.protocols.answer_head import parse_answer_head
 from headgate.protocols.draft import ReadCall
 from headgate.protocols.http_call import HttpCall
 from headgate.protocols.websocket import message_draft
@@ -34,23 +37,36 @@ _HEADS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class AdmittedMessage:
+    """``content``: what is sent; not what the client sent, where a policy masks."""
+
+    admitted: Admitted
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class _Reading:
-    """A message is small enough to be kept while it waits."""
+    """A message is small enough to be kept while it waits; its masked copy is not kept."""
 
     candidate: Candidate
+    is_text: bool
+    read_text: Callable[[bytes], Candidate]
+    charge_masked: Charge
 
     async def read(self) -> Candidate:
         return self.candidate
 
     def drop(self) -> None:
-        """Nothing is dropped."""
+        self.charge_masked(0)
 
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
-        """Messages are not masked, but held."""
-        raise AmbiguousRequestError("a message of a WebSocket cannot be masked")
-
-    def charge_masked(self, size: int) -> None:
-        """There is no masked copy."""
+        """A text alone is masked: in other messages the lengths of what was replaced may stand elsewhere."""
+        if not self.is_text:
+            raise AmbiguousRequestError("a binary message of a WebSocket cannot be masked")
+        self.charge_masked(2 * len(body))
+        candidate = self.read_text(body)
+        self.charge_masked(len(body) + weight_of(candidate))
+        return candidate
 
 
 class SocketMessages(ClientMessages):
@@ -79,12 +95,17 @@ class SocketMessages(ClientMessages):
         if shown is not None:
             shown.begin(_HEADS[True])
 
-    async def decide(self, content: bytes, *, is_text: bool) -> Admitted:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Charge) -> AdmittedMessage:
         """Raises HeadgateError."""
         self.require_allowed()
-        draft = message_draft(self._handshake, content, is_text=is_text)
-        reading = _Reading(candidate_for(self.caller.identity, draft, self._submission))
-        return await self.admit(reading, HeldCall(self))
+
+        def read(sent: bytes) -> Candidate:
+            draft = message_draft(self._handshake, sent, is_text=is_text)
+            return candidate_for(self.caller.identity, draft, self._submission)
+
+        held = HeldCall(self)
+        admitted = await self.admit(_Reading(read(content), is_text, read, charge), held)
+        return AdmittedMessage(admitted, content if held.masked_body is None else held.masked_body)
 
     def received(self, content: bytes) -> bytes:
         """What the client may see of a message of the server; the memory of what its agent was shown reads along."""
@@ -100,8 +121,9 @@ class SocketMessages(ClientMessages):
         state = self._state
         return state is None or answer_judge(self._evaluator, state, self._action) is not None
 
-    async def inspect(self, content: bytes, *, is_text: bool) -> None:
-        """Raises ResponseWithheldError, and what ends the inspection otherwise."""
+    async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
+        """What the client gets: ``content``, or a text in which policies mask. Raises ResponseWithheldError, and what
+        ends the inspection otherwise."""
         state = self._state
         judge = None if state is None else answer_judge(self._evaluator, state, self._action)
         if judge is None:
@@ -109,9 +131,10 @@ class SocketMessages(ClientMessages):
                 raise withheld_error(
                     INSPECTION_FAILED, action_id=self._action_id, status=_SWITCHING_PROTOCOLS, policies=[]
                 )
-            return
-        head: AnswerHead = _HEADS[is_text]
-        verdicts = await judge.of_answer(Answer(head, content), max_bytes=MESSAGE_BYTES_MAX)
+            return content
+        answer = Answer(_HEADS[is_text], content)
+        inspecting = judge.of_answer_or_masked if is_text else judge.of_answer
+        verdicts = await inspecting(answer, max_bytes=MESSAGE_BYTES_MAX)
         ANSWERS_INSPECTED.labels("forwarded" if verdicts.withheld is None else "withheld").inc()
         if verdicts.withheld is not None:
             raise withheld_error(
@@ -120,6 +143,7 @@ class SocketMessages(ClientMessages):
                 status=_SWITCHING_PROTOCOLS,
                 policies=verdicts.details(),
             )
+        return content if verdicts.masked is None else verdicts.masked.body
 
     @property
     def _state(self) -> OrganizationState | None:

@@ -13,6 +13,7 @@ import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from traceback import format_exception
 from typing import Any, Final
 
@@ -66,10 +67,13 @@ class _BoundedDeflate(wsproto.extensions.PerMessageDeflate):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A message from its last byte to its sending."""
+    """A message from its last byte to its sending. ``charged_bytes``: of a client's, until it is sent;
+    ``masked_bytes``: of a masked copy, until it is decided."""
 
     content: bytes
     is_text: bool
+    charged_bytes: int = 0
+    masked_bytes: int = 0
     is_done: bool = False
     admitted: Admitted | None = None
     failure: BaseException | None = None
@@ -227,8 +231,9 @@ class GateWebsocket(WebsocketLayer):
         queue = self._queues[from_client]
         if from_client:
             if not self._budget.reserve(client_state(self.context.client), len(waiting.content)):
-                yield from self._refuse(UnavailableError("the gate holds as many messages as it may"))
+                yield from self._refuse(_no_room())
                 return
+            waiting.charged_bytes = len(waiting.content)
             queue.append(waiting)
             yield Awaited(self._kept(waiting, self._admit))
             return
@@ -241,10 +246,25 @@ class GateWebsocket(WebsocketLayer):
             waiting.is_done = True
 
     async def _admit(self, waiting: _Waiting) -> None:
-        waiting.admitted = await self._messages.decide(waiting.content, is_text=waiting.is_text)
+        charge = partial(self._charge_masked, waiting)
+        try:
+            said = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=charge)
+        finally:
+            charge(0)
+        waiting.admitted, waiting.content = said.admitted, said.content
+
+    def _charge_masked(self, waiting: _Waiting, size: int) -> None:
+        """In place of what was charged before. Raises UnavailableError."""
+        more = size - waiting.masked_bytes
+        client = client_state(self.context.client)
+        if more < 0:
+            self._budget.release(client, -more)
+        elif not self._budget.reserve(client, more):
+            raise _no_room()
+        waiting.masked_bytes = size
 
     async def _inspect(self, waiting: _Waiting) -> None:
-        await self._messages.inspect(waiting.content, is_text=waiting.is_text)
+        waiting.content = await self._messages.inspect(waiting.content, is_text=waiting.is_text)
 
     async def _kept(self, waiting: _Waiting, verdict: Callable[[_Waiting], Awaitable[None]]) -> None:
         """Whatever it raises refuses the message."""
@@ -275,7 +295,7 @@ class GateWebsocket(WebsocketLayer):
                 yield other.send2(BytesMessage(waiting.content) if text is None else TextMessage(text))
                 if waiting.admitted is not None:
                     self._messages.sent(waiting.admitted, len(waiting.content))
-                    self._budget.release(client_state(self.context.client), len(waiting.content))
+                    self._budget.release(client_state(self.context.client), waiting.charged_bytes)
         if not self._queues[False] and False not in self._reading:
             self._read_on()
         if self._room is not None and not self._is_full:
@@ -338,6 +358,10 @@ class GateWebsocket(WebsocketLayer):
         state = client_state(self.context.client)
         if state.inspecting.pop(flow_state(self.flow), None) is not None:
             state.wake_readers()
+
+
+def _no_room() -> UnavailableError:
+    return UnavailableError("the gate holds as many messages as it may")
 
 
 async def _until(room: asyncio.Event) -> None:

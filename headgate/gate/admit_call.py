@@ -125,10 +125,9 @@ class _InterceptedCall:
 
     def _note(self, decided: Decided) -> None:
         """What the enforcement point does, if the call goes."""
-        call = decided.candidate.draft.call
         self.held.capture = decided.decision.capture
         self.held.connection = decided.candidate.connection
-        self.held.masked_body = call.body if call is not None and decided.decision.masked is not None else None
+        self.held.masked_body = decided.candidate.draft.content if decided.decision.masked is not None else None
         self.held.is_unmasked = is_unmasked(decided.state, decided.decision)
 
     async def _claim(self, decided: Decided, exemption: Exemption) -> Admitted | RecordingOutcome:

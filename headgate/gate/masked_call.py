@@ -9,10 +9,9 @@ from headgate.gate.pipeline import Masked
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.policies.model import FoundText
 from headgate.protocols.http_call import HttpCall
-from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 type Read = Callable[[HttpCall, bytes], Awaitable[Candidate]]
-"""The call with another body."""
+"""The call with another body, or the message with another text."""
 
 type Charge = Callable[[int], None]
 """Counts so many bytes as what the masked copy takes, in place of what was counted for it before. Raises
@@ -43,10 +42,12 @@ async def _masked_call(
     candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge
 ) -> Masked | None:
     draft, call = candidate.draft, candidate.draft.call
-    if call is None or draft.tool == WEBSOCKET_TOOL:
+    if call is None:
         return None
-    charge(weight_of_masking(call.body, found))
-    made = await masked_in_time(call.headers, call.query, call.body, found)
+    # What a handshake says of its body or has signed is not about the messages that follow.
+    fields, query = (call.headers, call.query) if draft.message is None else ((), "")
+    charge(weight_of_masking(draft.content, found))
+    made = await masked_in_time(fields, query, draft.content, found)
     if made is None:
         return None
     try:

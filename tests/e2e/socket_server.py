@@ -21,7 +21,7 @@ class SocketServer:
     received: list[str | bytes] = field(default_factory=list)
     closes: list[tuple[int, str]] = field(default_factory=list)
     pings: list[bytes] = field(default_factory=list)
-    answers: dict[str, str] = field(default_factory=dict)
+    answers: dict[str, str | bytes] = field(default_factory=dict)
     """What is answered in place of the message itself."""
 
     def talk(self, connection: ServerConnection) -> None:

@@ -1,5 +1,7 @@
 """WebSockets through the gate: the handshake is an action, and so is each message before the server gets it."""
 
+import hashlib
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -27,7 +29,7 @@ deny contains "never this" if {
 
 require_approval contains "a person decides" if {
 	mine
-	contains(json.marshal(input.params), "ask")
+	contains(json.marshal(input.params), "\\"ask ")
 }
 
 approval := {"hold_seconds": 60}
@@ -201,16 +203,11 @@ def test_what_the_client_sends_is_inspected(
     administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, message: str | bytes
 ) -> None:
     server.received.clear()
-    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": "deny"}
-    made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": {"tools": ["websocket"]}})
-    try:
-        with socket(agent, server.url + path) as connection:
-            connection.send("hello")
-            assert connection.recv(timeout=30) == "hello"
-            connection.send(message)
-            code, reason = closed(connection)
-    finally:
-        administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    with no_addresses(administrator, on_match="deny"), socket(agent, server.url + path) as connection:
+        connection.send("hello")
+        assert connection.recv(timeout=30) == "hello"
+        connection.send(message)
+        code, reason = closed(connection)
     assert (code, reason.startswith("Denied by policy")) == (1008, True)
     assert server.received == ["hello"]
 
@@ -234,25 +231,104 @@ def test_a_message_that_is_too_large(agent: Agent, server: SocketServer, allowed
         assert closed(connection) == (1009, "Payload too large")
 
 
-@pytest.mark.parametrize("on_match", ["deny", "mask"])
-def test_what_the_server_sends_is_inspected(
-    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, on_match: str
-) -> None:
-    """A message is not masked, but withheld."""
-    server.answers["leak " + path] = "write to maria.keller@example.com"
-    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "on_match": on_match}
-    scope = {"tools": ["websocket"], "direction": "response"}
-    made = administrator.api.post("/admin/nlp-policies", json=policy | {"scope": scope})
+@contextmanager
+def no_addresses(administrator: Administrator, **fields: Any) -> Iterator[None]:
+    """A policy about personal data in messages."""
+    policy = {"name": "No addresses", "type": "pii_detection", "threshold": 0.6, "scope": {"tools": ["websocket"]}}
+    made = administrator.api.post("/admin/nlp-policies", json=policy | fields)
+    assert made.status_code == 201, made.text
     try:
-        with socket(agent, server.url + path) as connection:
-            connection.send("hello")
-            assert connection.recv(timeout=30) == "hello"
-            connection.send("leak " + path)
-            code, reason = closed(connection)
+        yield
     finally:
         administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+
+
+_ANSWERS = {"tools": ["websocket"], "direction": "response"}
+
+
+def test_what_the_server_sends_is_inspected(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    server.answers["leak " + path] = _LEAK
+    with (
+        no_addresses(administrator, on_match="deny", scope=_ANSWERS),
+        socket(agent, server.url + path) as connection,
+    ):
+        connection.send("hello")
+        assert connection.recv(timeout=30) == "hello"
+        connection.send("leak " + path)
+        code, reason = closed(connection)
     connected = sent(administrator, path)[0]
     assert (code, reason) == (1008, f"Answer withheld {connected['id']}")
+
+
+def test_a_text_of_the_server_is_masked_and_no_other_message(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    server.answers["leak " + path] = _LEAK
+    server.answers["bytes " + path] = _LEAK.encode()
+    with (
+        no_addresses(administrator, on_match="mask", scope=_ANSWERS),
+        socket(agent, server.url + path) as connection,
+    ):
+        connection.send("leak " + path)
+        assert connection.recv(timeout=30) == "write to [masked: email]"
+        connection.send("bytes " + path)
+        code, _ = closed(connection)
+    assert code == 1008
+
+
+def test_a_text_of_the_client_is_masked_and_recorded_as_it_is_sent(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    filling = "x " * 40_000
+    messages = [_LEAK, json.dumps({"a": [_LEAK]}), filling + _LEAK]
+    expected = [one.replace("maria.keller@example.com", "[masked: email]") for one in messages]
+    server.received.clear()
+    with no_addresses(administrator, on_match="mask"), socket(agent, server.url + path) as connection:
+        for message, wanted in zip(messages, expected, strict=True):
+            connection.send(message)
+            is_masked = connection.recv(timeout=30) == wanted
+            assert is_masked  # without a diff of what is large
+        connection.send("nothing")
+        assert connection.recv(timeout=30) == "nothing"
+    assert server.received == [*expected, "nothing"]
+    actions = [administrator.get(f"/v1/actions/{one['id']}", expand="all") for one in sent(administrator, path)[1:]]
+    assert [one["masked"] for one in actions] == [{"count": 1, "kinds": ["email"]}] * 3 + [None]
+    assert [one["policies"][-1]["decision"] for one in actions] == ["mask"] * 3 + ["allow"]
+    assert "maria" not in json.dumps(actions)
+    long = actions[2]["request"]["params"]["message"]
+    assert long["sha256"].endswith(hashlib.sha256(expected[2].encode()).hexdigest())
+    assert long["size"] == len(expected[2])
+    assert administrator.settled(actions[2]["id"])["status"] == "completed"
+
+
+def test_an_approval_is_for_the_masked_text(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+) -> None:
+    with no_addresses(administrator, on_match="mask"), socket(agent, server.url + path) as connection:
+        connection.send(f"ask {path} {_LEAK}")
+        pending = administrator.pending(path)
+        assert "maria" not in json.dumps(administrator.approval(pending["id"]))
+        administrator.approve(pending["id"])
+        assert connection.recv(timeout=30) == f"ask {path} write to [masked: email]"
+
+
+@pytest.mark.parametrize(
+    "message", [_LEAK.encode(), f"{_LEAK}, or {_LEAK.encode().hex()}"], ids=["bytes", "encoded once more"]
+)
+def test_a_message_that_cannot_be_masked_is_held_as_it_is(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, message: str | bytes
+) -> None:
+    server.received.clear()
+    with no_addresses(administrator, on_match="mask"), socket(agent, server.url + path) as connection:
+        connection.send(message)
+        pending = administrator.pending(path)
+        held = administrator.get(f"/v1/actions/{pending['action_id']}", expand="all")
+        assert (held["masked"], "No addresses" in json.dumps(held)) == (None, True)
+        administrator.deny(pending["id"], "no")
+        assert closed(connection)[0] == 1008
+    assert server.received == []
 
 
 def test_a_stop_ends_what_is_open(

@@ -3,12 +3,13 @@
 import asyncio
 import zlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, TextMessage
 
+from addons.socket_messages import AdmittedMessage
 from addons.verdict import flow_state
 from headgate.kernel.errors import RateLimitedError, UnavailableError
 from proxy.websocket import DECIDED_AT_ONCE_MAX
@@ -36,12 +37,12 @@ class Messages:
     def leave(self) -> None:
         self.left += 1
 
-    async def decide(self, content: bytes, *, is_text: bool) -> Any:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
         if self.wait is not None:
             await self.wait.wait()
         if self.failure is not None:
             raise self.failure
-        return content
+        return AdmittedMessage(cast("Any", content), content)
 
     def sent(self, admitted: Any, size_bytes: int) -> None:
         self.ended.append("sent")
@@ -52,18 +53,19 @@ class Messages:
     def received(self, content: bytes) -> bytes:
         return content
 
-    async def inspect(self, content: bytes, *, is_text: bool) -> None:
+    async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
         if self.inspection_failure is not None:
             raise self.inspection_failure
+        return content
 
 
 class FirstWaits(Messages):
     """Only the first message has to wait for its decision."""
 
-    async def decide(self, content: bytes, *, is_text: bool) -> Any:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
         if content == b"0" and self.wait is not None:
             await self.wait.wait()
-        return content
+        return AdmittedMessage(cast("Any", content), content)
 
 
 @dataclass
@@ -229,10 +231,10 @@ async def test_of_many_messages_at_once_a_few_are_decided(opened) -> None:
     goes_on = asyncio.Event()
 
     class Counts(Messages):
-        async def decide(self, content: bytes, *, is_text: bool) -> Any:
+        async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
             started.append(content)
             await goes_on.wait()
-            return content
+            return AdmittedMessage(cast("Any", content), content)
 
     sent = [f"{number}".encode() for number in range(2000)]
     socket = await opened(Counts())
@@ -293,8 +295,9 @@ async def test_a_server_that_closes_takes_no_message_that_is_decided_later(opene
     inspected = asyncio.Event()
 
     class Inspects(Messages):
-        async def inspect(self, content: bytes, *, is_text: bool) -> None:
+        async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
             await inspected.wait()
+            return content
 
     server = Connection(ConnectionType.SERVER)
     messages = Inspects(inspects=True)
@@ -318,3 +321,48 @@ async def test_nothing_is_kept_of_what_follows_bytes_that_are_no_frame(opened) -
     await socket.writer.drain()
     messages.wait.set()  # type: ignore[union-attr]
     assert _code(await socket.events()) == 1002
+
+
+@dataclass
+class MasksLonger(Messages):
+    """What is sent is longer than what came; ``copy_bytes``: what is charged for it meanwhile."""
+
+    copy_bytes: int = 0
+    budget: Any = None
+    used_bytes: int = 0
+
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+        charge(1)
+        charge(self.copy_bytes)
+        self.used_bytes = self.budget.used_bytes
+        await super().decide(content, is_text=is_text, charge=charge)
+        return AdmittedMessage(cast("Any", content), content + b" [masked: keyword]")
+
+
+@pytest.mark.parametrize("failure", [None, RuntimeError("a fault"), UnavailableError("no database")])
+async def test_a_masked_copy_is_charged_until_it_is_decided(opened, failure: Exception | None) -> None:
+    messages = MasksLonger(failure, copy_bytes=1000)
+    socket = await opened(messages)
+    messages.budget = budget = socket.running.gate.budget
+    socket.send(TextMessage("hello"))
+    if failure is None:
+        async with asyncio.timeout(10):
+            while not messages.ended:
+                await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
+        assert (messages.used_bytes, budget.used_bytes) == (1005, 0), "while the connection is open"
+        socket.send(CloseConnection(1000))
+    await socket.events()
+    sent = [event.data for event in socket.arrived() if isinstance(event, TextMessage)]
+    assert sent == (["hello [masked: keyword]"] if failure is None else [])
+    assert (messages.used_bytes, budget.used_bytes) == (1005, 0)
+
+
+async def test_without_room_for_a_masked_copy_the_message_is_refused(opened) -> None:
+    messages = MasksLonger(copy_bytes=1 << 40)
+    socket = await opened(messages)
+    messages.budget = socket.running.gate.budget
+    socket.send(TextMessage("hello"))
+    assert _code(await socket.events()) == 1013
+    assert not [event for event in socket.arrived() if isinstance(event, Message)]
+    assert messages.budget.used_bytes == 0
