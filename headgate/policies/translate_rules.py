@@ -3,11 +3,12 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.policies.model import Verdict
-from headgate.policies.rule_shape import NUMBERS, Condition, ConditionGroup, Operator, ShapedRule
+from headgate.policies.rule_shape import NUMBERS, Condition, Operator, ShapedRule
 
 _NOT_IN_A_NAME: Final = re.compile(r"[^a-z0-9]+")
 _SIMPLE_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -21,6 +22,7 @@ _COMPARISONS: Final = {
     Operator.LESS_THAN: "<",
     Operator.LESS_THAN_OR_EQUALS: "<=",
 }
+_NEGATED: Final = {Operator.NOT_IN: Operator.IN, Operator.NOT_EXISTS: Operator.EXISTS}
 _INCLUDES: Final = """# A text includes a part of it, a list its members.
 includes(whole, part) if {
 	is_string(whole)
@@ -71,15 +73,18 @@ def translate(name: str, rules: Sequence[ShapedRule]) -> str:
 
 
 def _rule(key: str, rule: ShapedRule) -> Iterator[str]:
-    """``rule_1 if { … }``, and before it a rule for each group of which one condition is enough."""
+    """``rule_1 if { … }``, and before it a rule for each negated condition, and for each group of which one condition
+    is enough."""
     lines: list[str] = [*_names("input.tool", rule.tools, key), *_names("input.operation", rule.operations, key)]
     for position, group in enumerate(rule.groups, 1):
-        if group.any_of and len(group.conditions) > 1:
-            helper = f"{key}_group_{position}"
-            yield from _any(helper, group)
+        helper = f"{key}_group_{position}"
+        written = [_written(f"{helper}_{number}", one) for number, one in enumerate(group.conditions, 1)]
+        yield from (negated for negated, _ in written if negated)
+        if group.any_of and len(written) > 1:
+            yield from (_helper(helper, condition) for _, condition in written)
             lines.append(helper)
         else:
-            lines += [line for condition in group.conditions for line in _condition(condition)]
+            lines += [line for _, condition in written for line in condition]
     for field, names in (("input.tool", rule.tools), ("input.operation", rule.operations)):
         if _has_prefixes(names) and len(names) > 1:
             yield from _any_name(_names_helper(key, field), field, names)
@@ -116,13 +121,21 @@ def _name(field: str, name: str) -> str:
     return f"startswith({field}, {_literal(name[:-1])})" if name.endswith("*") else f"{field} == {_literal(name)}"
 
 
-def _any(helper: str, group: ConditionGroup) -> Iterator[str]:
-    for condition in group.conditions:
-        lines = list(_condition(condition))
-        if len(lines) == 1:
-            yield f"{helper} if {lines[0]}\n"
-        else:
-            yield f"{helper} if {{\n{''.join(f'	{line}\n' for line in lines)}}}\n"
+def _helper(name: str, lines: Sequence[str]) -> str:
+    if len(lines) == 1:
+        return f"{name} if {lines[0]}\n"
+    return f"{name} if {{\n{''.join(f'	{line}\n' for line in lines)}}}\n"
+
+
+def _written(helper: str, condition: Condition) -> tuple[str, list[str]]:
+    """A rule for what must not hold, or an empty text; and the lines of the condition.
+
+    ``not input.params.x in [1]`` is undefined without the member; ``not helper`` holds.
+    """
+    positive = _NEGATED.get(condition.operator)
+    if positive is None:
+        return "", list(_condition(condition))
+    return _helper(helper, list(_condition(replace(condition, operator=positive)))), [f"not {helper}"]
 
 
 def _condition(condition: Condition) -> Iterator[str]:
@@ -131,11 +144,10 @@ def _condition(condition: Condition) -> Iterator[str]:
         case Operator.EQUALS:
             yield f"{field} == {_literal(value)}"
         case Operator.NOT_EQUALS:
+            # Of a reference, == is no call: without the field, the negation holds.
             yield f"not {field} == {_literal(value)}"
         case Operator.IN:
             yield f"{field} in {_literal(value)}"
-        case Operator.NOT_IN:
-            yield f"not {field} in {_literal(value)}"
         case Operator.CONTAINS:
             yield f"includes({field}, {_literal(value)})"
         case Operator.STARTS_WITH | Operator.ENDS_WITH:
@@ -146,18 +158,10 @@ def _condition(condition: Condition) -> Iterator[str]:
             yield f"regex.match({_literal(value)}, {field})"
         case Operator.EXISTS:
             yield f"_ = {field}"
-        case Operator.NOT_EXISTS:
-            yield f"not {_presence(condition.field)}"
         case operator if operator in NUMBERS:
             # In Rego every text is greater than every number.
             yield f"is_number({field})"
             yield f"{field} {_COMPARISONS[operator]} {_literal(value)}"
-
-
-def _presence(path: Sequence[str]) -> str:
-    """An existing value, false and null included, is found by its key in its container."""
-    *parents, last = path
-    return f"{_literal(last)} in object.keys({_reference(parents)})"
 
 
 def _reference(path: Sequence[str]) -> str:

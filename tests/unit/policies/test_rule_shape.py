@@ -70,12 +70,38 @@ def test_what_an_operator_means(
 ) -> None:
     one = condition("params.x", operator) if operator.endswith("xists") else condition("params.x", operator, value)
     rules = [rule(conditions={"conditionGroups": [group(one)]})]
-    # ``...`` stands for a field that is not there, with which only what denies something holds.
-    missing = [] if operator in {"notEquals", "notIn", "notExists"} else [...]
-    for given in [*holds, *fails, *missing]:
+    # ``...`` stands for a field that is not there.
+    for given in [*holds, *fails, None, ...]:
         params = {} if given is ... else {"x": given}
         expected = "deny" if any(given == one and type(given) is type(one) for one in holds) else None
         assert decide(rules, params=params) == expected, given
+
+
+@pytest.mark.parametrize("combined", ["all", "any"])
+@pytest.mark.parametrize(
+    ("operator", "value", "holds"),
+    [
+        ("equals", [1], False),
+        ("notEquals", [1], True),
+        ("in", [1], False),
+        ("notIn", [1], True),
+        ("greaterThan", 1, False),
+        ("contains", "a", False),
+        ("startsWith", "a", False),
+        ("matches", "a", False),
+        ("exists", None, False),
+        ("notExists", None, True),
+    ],
+)
+def test_a_field_below_what_is_no_object_is_not_there(
+    decide: Callable[..., str | None], operator: str, value: Any, holds: bool, combined: str
+) -> None:
+    one = condition("params.x.y", operator) if operator.endswith("xists") else condition("params.x.y", operator, value)
+    other = condition("params.z", "equals", 1)
+    rules = [rule(conditions={"conditionGroups": [group(one, other, operator=combined)]})]
+    for params in ({}, {"x": None}, {"x": "a"}, {"x": [{"y": 1}]}, {"x": {}}):
+        assert (decide(rules, params=params) == "deny") == (holds and combined == "any"), params
+        assert (decide(rules, params=params | {"z": 1}) == "deny") == (holds or combined == "any"), params
 
 
 def test_tools_and_operations_by_name_list_and_prefix(decide: Callable[..., str | None]) -> None:
