@@ -183,7 +183,34 @@ class _Derivation:
         facts = self.expression(statement.expression)
         if not statement.negated:
             return facts
-        return Facts(negation(facts.must), negation(facts.may), TRUE, facts.fails)
+        holds = all_of(self._has_operands(statement.expression), negation(facts.may))
+        return Facts(negation(facts.must), holds, TRUE, facts.fails)
+
+    def _has_operands(self, negated: Expression) -> Formula:
+        """True if no operand that is evaluated before the negation is undefined: the negation would be, too. What
+        ``==`` compares is no such operand where it is a reference."""
+        match negated:
+            case Comparison("Eq", left, right) | Assignment(None, left, right):
+                operands: tuple[Expression, ...] = tuple(one for one in (left, right) if not isinstance(one, Reference))
+            case Comparison(_, left, right) | Membership(left, right):
+                operands = left, right
+            case _:
+                return TRUE
+        return all_of(*(self._has_value(self._resolved(one)) for one in operands))
+
+    def _has_value(self, operand: Expression) -> Formula:
+        match operand:
+            case Constant():
+                return TRUE
+            case Collection(items):
+                return all_of(*map(self._has_value, items))
+            case CountOf(name) if self._is_set(name):
+                return TRUE
+            case Reference():
+                field, is_certain = field_of(operand)
+                return FALSE if field is None or not is_certain else presence(field)
+            case _:
+                return FALSE
 
     def expression(self, expression: Expression) -> Facts:
         match expression:

@@ -22,11 +22,12 @@ def main() -> int:
     parser.add_argument("--patterns", type=int, default=100_000, help="calls with a regular expression (100,000)")
     parser.add_argument("--builtins", type=int, default=100_000, help="calls of other builtins (100,000)")
     parser.add_argument("--expressions", type=int, default=50_000, help="expressions of numbers (50,000)")
+    parser.add_argument("--statements", type=int, default=20_000, help="policies with a value (20,000)")
     parser.add_argument("--bodies", type=int, default=20_000, help="policies for the check of unsafe names (20,000)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--write", action="store_true", help="write the answers to the fixed sample")
     arguments = parser.parse_args()
-    counts = arguments.patterns, arguments.builtins, arguments.expressions
+    counts = arguments.patterns, arguments.builtins, arguments.expressions, arguments.statements
     calls = sample.fixed() if arguments.write else sample.make(arguments.seed, *counts)
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "opa")

@@ -52,6 +52,22 @@ class Module:
         return canonical_json({"module": self.text})
 
 
+DECISION = "decision"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A policy in package ``t`` whose rule ``r`` is evaluated."""
+
+    text: str
+    input: object
+    name = DECISION
+
+    def line(self) -> bytes:
+        """As OPA's program reads it."""
+        return canonical_json({"module": self.text, "query": "data.t.r", "input": self.input})
+
+
 def go_is_present() -> bool:
     """Whether OPA can be asked."""
     return shutil.which("go") is not None
@@ -63,23 +79,26 @@ def build(program: Path) -> None:
     subprocess.run(command, cwd=RUNNER, check=True, timeout=BUILD_TIMEOUT_SECONDS)
 
 
-def ask_opa(program: Path, calls: Sequence[Call | Expression | Module]) -> list[bytes]:
+def ask_opa(program: Path, calls: Sequence[Call | Expression | Decision | Module]) -> list[bytes]:
     """OPA's outcomes, a line each."""
     lines = b"".join(call.line() + b"\n" for call in calls)
     done = subprocess.run([program], input=lines, capture_output=True, check=True, timeout=ASK_TIMEOUT_SECONDS)
     return done.stdout.splitlines()
 
 
-def ask_here(calls: Sequence[Call | Expression]) -> list[bytes]:
+def ask_here(calls: Sequence[Call | Expression | Decision]) -> list[bytes]:
     """The outcomes here, a line each."""
     lines = b"".join(one.line() + b"\n" for one in calls if isinstance(one, Call))
     answers = iter(call_builtins(lines).splitlines())
-    return [next(answers) if isinstance(one, Call) else _calculated(one.text) for one in calls]
+    return [next(answers) if isinstance(one, Call) else _evaluated(one) for one in calls]
 
 
-def _calculated(expression: str) -> bytes:
+def _evaluated(asked: Expression | Decision) -> bytes:
     try:
-        value = Policy(f"package t\n\nx := {expression}\n").query("x", b"{}")
+        if isinstance(asked, Decision):
+            value = Policy(asked.text).query("r", canonical_json(asked.input))
+        else:
+            value = Policy(f"package t\n\nx := {asked.text}\n").query("x", b"{}")
     except (RegoError, EvaluationError) as error:
         return canonical_json({"error": str(error)})
-    return b'{"value":%b}' % value
+    return b'{"value":%b}' % value if value else b"{}"

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from decimal import Context, Decimal
 
-from differential.ask import EXPRESSION, Call, Expression
+from differential.ask import DECISION, EXPRESSION, Call, Decision, Expression
 
 SAME, ERROR_HERE, DIFFERENT = "same", "error here", "different"
-ROUNDED = {"sum", "product", "units.parse", "plus", "minus", "mul", "div", EXPRESSION}
+ROUNDED = {"sum", "product", "units.parse", "plus", "minus", "mul", "div", EXPRESSION, DECISION}
 """OPA writes up to 20 digits; both results are compared as the nearest double."""
 ERROR = "-"
 NOT_THERE = "unknown builtin"
@@ -60,13 +60,19 @@ def verdict(theirs: str, ours: str) -> str:
 
 
 def compare(
-    calls: Sequence[Call | Expression], theirs: Sequence[bytes], ours: Sequence[bytes]
+    calls: Sequence[Call | Expression | Decision], theirs: Sequence[bytes], ours: Sequence[bytes]
 ) -> tuple[Counter[str], list[str]]:
-    """How often which verdict, and what differs, as text. A panic in OPA is nothing to compare with."""
+    """How often which verdict, and what differs, as text.
+
+    A panic in OPA is nothing to compare with, nor is an error of a policy: which statement is evaluated first differs.
+    """
     counts, different = Counter[str](), []
     for call, their, our in zip(calls, theirs, ours, strict=True):
         if NOT_THERE.encode() in their or b"panic: " in their:
             counts["not in OPA"] += 1
+            continue
+        if isinstance(call, Decision) and digest(their, call.name) == ERROR:
+            counts["error in OPA"] += 1
             continue
         found = verdict(digest(their, call.name), digest(our, call.name))
         counts[found] += 1

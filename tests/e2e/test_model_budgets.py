@@ -25,8 +25,10 @@ deny contains "no price" if {
 
 deny contains "nothing left" if {
     input.tool == "llm"
-    not input.usage.agent.cost_usd < 5
+    not money_left
 }
+
+money_left if input.usage.agent.cost_usd < 5
 
 allow if input.tool == "llm"
 """

@@ -1,6 +1,6 @@
 // Calls OPA's builtins: a JSON object {"name", "arguments"} in each line of the input, an outcome in each of the output.
-// {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints. {"expression"} is
-// evaluated as an expression of Rego.
+// {"module"} is compiled instead; its outcome is {"value": ["code: message", …]} with OPA's complaints. {"module",
+// "query", "input"} evaluates the query in it. {"expression"} is evaluated as an expression of Rego.
 //
 // A set is {"$set": […]} in both directions; an outcome is {"value": …}, {"error": "…"} or {} where there is none.
 package main
@@ -17,6 +17,7 @@ import (
 
 	"github.com/open-policy-agent/opa/v1/ast"
 	"github.com/open-policy-agent/opa/v1/metrics"
+	"github.com/open-policy-agent/opa/v1/storage/inmem"
 	"github.com/open-policy-agent/opa/v1/topdown"
 	"github.com/open-policy-agent/opa/v1/topdown/builtins"
 )
@@ -26,6 +27,8 @@ type call struct {
 	Arguments  []json.RawMessage `json:"arguments"`
 	Module     string            `json:"module"`
 	Expression string            `json:"expression"`
+	Query      string            `json:"query"`
+	Input      json.RawMessage   `json:"input"`
 }
 
 // complaints gives what OPA says of a module.
@@ -46,17 +49,40 @@ func complaints(module string) string {
 
 // calculated gives the outcome of an expression.
 func calculated(expression string) string {
+	compiler := ast.NewCompiler()
+	compiler.Compile(nil)
+	return queried(compiler, expression, nil)
+}
+
+// decided gives the outcome of a query in a module.
+func decided(module, query string, raw json.RawMessage) string {
+	compiler, err := ast.CompileModules(map[string]string{"policy.rego": module})
+	if err != nil {
+		return failure(err)
+	}
+	input, err := term(raw)
+	if err != nil {
+		return failure(err)
+	}
+	return queried(compiler, query, input)
+}
+
+func queried(compiler *ast.Compiler, expression string, input *ast.Term) string {
 	body, err := ast.ParseBody("x = " + expression)
 	if err != nil {
 		return failure(err)
 	}
-	compiler := ast.NewCompiler()
-	compiler.Compile(nil)
 	query, err := compiler.QueryCompiler().Compile(body)
 	if err != nil {
 		return failure(err)
 	}
-	results, err := topdown.NewQuery(query).WithCompiler(compiler).WithStrictBuiltinErrors(true).Run(context.Background())
+	background, store := context.Background(), inmem.New()
+	transaction, err := store.NewTransaction(background)
+	if err != nil {
+		return failure(err)
+	}
+	results, err := topdown.NewQuery(query).WithCompiler(compiler).WithInput(input).WithStrictBuiltinErrors(true).
+		WithStore(store).WithTransaction(transaction).Run(background)
 	if err != nil {
 		return failure(err)
 	}
@@ -184,6 +210,9 @@ func answer(line []byte) (found string) {
 	var asked call
 	if err := json.Unmarshal(line, &asked); err != nil {
 		return failure(err)
+	}
+	if asked.Query != "" {
+		return decided(asked.Module, asked.Query, asked.Input)
 	}
 	if asked.Module != "" {
 		return complaints(asked.Module)

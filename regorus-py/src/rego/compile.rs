@@ -17,8 +17,8 @@ use crate::rego::parse::add;
 use crate::rego::parsed::{Parsed, sources};
 use crate::rego::program::Program;
 use crate::rego::source::Source;
+use crate::rego::syntax::moved::Moved;
 use crate::rego::syntax::names::{arity, dotted, rule_path};
-use crate::rego::syntax::operators::Moved;
 
 /// Work units between looks at the clock.
 const TICKS: NonZeroU32 = NonZeroU32::new(8).unwrap();

@@ -21,7 +21,7 @@ use crate::rego::memory::MemoryLimit;
 use crate::rego::parsed::{Parsed, sources};
 use crate::rego::program::Program;
 use crate::rego::source::Source;
-use crate::rego::syntax::operators::Moved;
+use crate::rego::syntax::moved::Moved;
 
 const LIMITS: Limits = Limits { time_milliseconds: 2_000, memory_bytes: 256 << 20 };
 

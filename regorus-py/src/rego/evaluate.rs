@@ -9,7 +9,7 @@ use crate::rego::compile::{Compiled, Limits};
 use crate::rego::complaint::place_in;
 use crate::rego::failure::{Failure, FailureKind};
 use crate::rego::memory::MemoryLimit;
-use crate::rego::syntax::operators::Moved;
+use crate::rego::syntax::moved::Moved;
 use crate::stack;
 
 /// How often one call is evaluated on a machine that is too busy for it.
@@ -77,7 +77,10 @@ fn place_and_message(text: &str, moved: &Moved) -> String {
     let message = text.rsplit_once("error: ").map_or(text, |(_, message)| message).trim();
     let path = text.split_once("--> ").and_then(|(_, rest)| rest.split_once(':')).map(|(path, _)| path);
     match path.and_then(|path| place_in(path, text).map(|place| (path, place))) {
-        Some((path, (line, column))) => format!("{path}:{line}:{}: {message}", moved.column(path, line, column)),
+        Some((path, place)) => {
+            let (line, column) = moved.place(path, place);
+            format!("{path}:{line}:{column}: {message}")
+        }
         None => message.to_owned(),
     }
 }

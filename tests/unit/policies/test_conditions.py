@@ -85,6 +85,16 @@ def conditions(rules: str) -> Conditions:
             "read merge slack explicit",
         ),
         ('deny if { input.tool == "slack"; it with input as {} }\nit := true', "read merge slack explicit"),
+        # Behind not, a call, a comparison or `in` of a missing member is undefined; a reference and == are not.
+        ('other if not input.http.host in {"slack.com"}\ndeny if not other', "slack explicit"),
+        ('other if not input.http.host != "slack.com"\ndeny if not other', "read merge explicit"),
+        ('other if not input.http.host == "slack.com"\ndeny if not other', "slack"),
+        ("other if not input.http.host\ndeny if not other", "read merge slack explicit"),
+        ('other if not input.http.host < "a"\ndeny if not other', "read merge slack explicit"),
+        ('other if not (input.http.host != "slack.com") == true\ndeny if not other', "read merge slack explicit"),
+        ('other if not input.tool in {"slack"}\ndeny if not other', "slack"),
+        ('tools := {"slack"}\nother if not input.tool in tools\ndeny if not other', "slack"),
+        ('other if not input.tool in {"slack", input.params.x}\ndeny if not other', "read merge slack explicit"),
     ],
 )
 def test_which_calls_concern_a_policy(rules: str, concerned: str) -> None:
@@ -148,6 +158,11 @@ ATOMS = [
     "[q | q := to_number(input.params.n)] == [1]",
     'input.tool == "a" with input.tool as "a"',
     "input.tool == names",
+    'input.http.host in {"h", "k"}',
+    'input.http.host < "k"',
+    '(input.http.host != "h") == true',
+    "unhosted",
+    "foreign",
 ]
 # What may stand behind `not`: no declarations, and no more than one expression.
 NEGATABLE = [atom for atom in ATOMS if not any(word in atom for word in (":=", "some ", "every ", ";", " with "))]
@@ -190,6 +205,8 @@ helper if { input.tool == "a" }
 other if { not helper; input.operation == "y" }
 valued := 2 if { input.http.host == "h" }
 chosen := false if { input.tool == "b" } else := true
+unhosted if { not input.http.host in {"h"} }
+foreign if { not input.http.host != "k" }
 members contains "m" if { input.operation == "x" }
 members contains input.params.n if { input.tool == "b" }
 """

@@ -1,4 +1,4 @@
-//! The operators `+ - * / %` with OPA's values (`topdown/arithmetic.go`). Integers are exact, except in quotients;
+//! The operators `+ - * / %` and `in` with OPA's values (`topdown/arithmetic.go`). Integers are exact, except in quotients;
 //! everything else has mantissas of 64 bits, where a double has 53. `0.1 + 0.2 == 0.3` and `1 / 3 * 3 == 1` hold.
 //!
 //! A whole expression is calculated at once, so only its value is rounded to a double. OPA's functions `plus`, `minus`,
@@ -22,6 +22,9 @@ pub const TABLE: &[Added] = &[
 /// A step that pushes the next operand. Every other step is an operator.
 pub const OPERAND: char = '.';
 
+/// In place of the steps: the operands are a value, or a key and a value, and a collection.
+pub const IN: &str = "in";
+
 const TOO_LONG: &str = "a result of more than 4,096 bits";
 /// A product has at most the bits of both factors.
 const BITS_MAX: u64 = 4_096;
@@ -40,6 +43,9 @@ pub fn calculate(values: &[Value]) -> Result<Value, String> {
     let [Value::String(steps), Value::Array(operands)] = values else {
         return Err(String::from("an expression is its steps and its operands"));
     };
+    if steps.as_ref() == IN {
+        return membership(&operands.iter().collect::<Vec<_>>());
+    }
     let mut operands = operands.iter();
     let mut stack = Vec::with_capacity(operands.len());
     for step in steps.bytes() {
@@ -51,6 +57,21 @@ pub fn calculate(values: &[Value]) -> Result<Value, String> {
         }
     }
     value_of(stack.pop().ok_or("no operand")?)
+}
+
+/// What holds no members, as a number, has none.
+fn membership(operands: &[&Value]) -> Result<Value, String> {
+    let is_member = match operands {
+        [value, Value::Array(items)] => items.contains(value),
+        [value, Value::Set(items)] => items.contains(value),
+        [value, Value::Object(members)] => members.values().any(|member| member == *value),
+        [key, value, collection @ (Value::Array(_) | Value::Object(_))] => {
+            **value != Value::Undefined && collection[*key] == **value
+        }
+        [_, _] | [_, _, _] => false,
+        _ => return Err(String::from("in has two operands or three")),
+    };
+    Ok(Value::Bool(is_member))
 }
 
 fn apply_to(operator: u8, values: &[Value]) -> Result<Value, String> {

@@ -1,35 +1,23 @@
 //! Writes `name("..+",[a, b])` for `a + b`: the engine calculates with doubles, OPA does not (`builtins::operators`).
 //!
+//! `value in collection` becomes `name("in",[value , collection])`: it is undefined where one of the two is, as in OPA.
+//! The engine's own operator would be false.
+//!
 //! A whole expression such as `(a + b) * c` becomes one call, and its operands keep their order. Lines do not move;
 //! columns after an inserted text do, and `Moved` gives the author's column.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use regorus::unstable::{ArithOp, Expr, Rule};
 
-use super::outputs::place;
+use super::moved::{Insertion, Moved};
+use super::places::{one_line, place};
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
-use crate::rego::builtins::operators::OPERAND;
+use crate::rego::builtins::operators::{IN, OPERAND};
 use crate::rego::complaint::Complaint;
 use crate::rego::program::Part;
-
-/// The engine counts a tab as so many columns.
-const TAB_COLUMNS: u32 = 4;
-
-/// The columns that were inserted, by the path of the module and the line: the first one, and how many.
-#[derive(Default)]
-pub struct Moved(BTreeMap<String, BTreeMap<u32, Vec<(u32, u32)>>>);
-
-impl Moved {
-    /// Returns the author's column for a column of the engine. Lines and columns start at 1.
-    pub fn column(&self, path: &str, line: u32, column: u32) -> u32 {
-        let added = self.0.get(path).and_then(|lines| lines.get(&line)).map_or(&[][..], Vec::as_slice);
-        let before = added.iter().filter(|(first, _)| *first < column);
-        column - before.map(|(first, count)| (column - first).min(*count)).sum::<u32>()
-    }
-}
 
 /// Returns the text of `part` with calls of `name` in place of its operators; None if it has no operator.
 pub fn with_calls(part: &Part<'_>, name: &str, moved: &mut Moved) -> Result<Option<String>, Complaint> {
@@ -42,64 +30,7 @@ pub fn with_calls(part: &Part<'_>, name: &str, moved: &mut Moved) -> Result<Opti
     if let Some(complaint) = expressions.first {
         return Err(complaint);
     }
-    let mut edits = expressions.edits;
-    if edits.is_empty() {
-        return Ok(None);
-    }
-    edits.sort_by_key(|(range, _)| (range.start, range.end));
-    let (mut written, mut done) = (Written::new(text.len() + edits.len() * 8), 0);
-    let lines = moved.0.entry(part.source.path.to_owned()).or_default();
-    for (range, put) in edits {
-        written.push(&text[done..range.start]);
-        if range.is_empty() {
-            let count = u32::try_from(put.len()).unwrap_or(u32::MAX);
-            lines.entry(written.line).or_default().push((written.column, count));
-        }
-        written.push(&put);
-        done = range.end;
-    }
-    written.push(&text[done..]);
-    Ok(Some(written.text))
-}
-
-/// A text, and the line and the column after it, as the engine counts.
-struct Written {
-    text: String,
-    line: u32,
-    column: u32,
-    /// `"` or `` ` `` in a string, `#` in a comment.
-    inside: Option<char>,
-    is_escaped: bool,
-}
-
-impl Written {
-    fn new(capacity: usize) -> Self {
-        Self { text: String::with_capacity(capacity), line: 1, column: 1, inside: None, is_escaped: false }
-    }
-
-    fn push(&mut self, piece: &str) {
-        self.text.push_str(piece);
-        for character in piece.chars() {
-            match character {
-                '\n' => (self.line, self.column) = (self.line + 1, 1),
-                '\t' => self.column += TAB_COLUMNS,
-                // The engine counts the bytes of these strings.
-                _ if self.inside == Some('"') => self.column += u32::try_from(character.len_utf8()).unwrap_or(1),
-                _ => self.column += 1,
-            }
-            let is_escaped = std::mem::take(&mut self.is_escaped);
-            self.inside = match (self.inside, character) {
-                (None, '"' | '`' | '#') => Some(character),
-                (Some('#'), '\n') => None,
-                (Some('"'), '\\') => {
-                    self.is_escaped = !is_escaped;
-                    self.inside
-                }
-                (Some(quote @ ('"' | '`')), end) if quote == end && !is_escaped => None,
-                (inside, _) => inside,
-            };
-        }
-    }
+    Ok(moved.write(&part.source, expressions.edits))
 }
 
 struct Expressions<'p, 'a> {
@@ -108,23 +39,26 @@ struct Expressions<'p, 'a> {
     name: &'p str,
     /// The engine's numbers of operators that are part of a call already.
     seen: BTreeSet<u32>,
-    edits: Vec<(Range<usize>, String)>,
+    edits: Vec<Insertion>,
     first: Option<Complaint>,
 }
 
 impl Visitor for Expressions<'_, '_> {
     fn expression(&mut self, expression: &Expr, _scope: &Scope<'_>) {
-        let Expr::ArithExpr { span, eidx, .. } = expression else { return };
-        if self.seen.contains(eidx) {
-            return;
-        }
-        let (mut steps, mut operands) = (String::new(), Vec::new());
-        self.read(expression, &mut steps, &mut operands);
-        match self.call(expression, &steps, &operands) {
+        let edits = match expression {
+            Expr::ArithExpr { eidx, .. } if !self.seen.contains(eidx) => {
+                let (mut steps, mut operands) = (String::new(), Vec::new());
+                self.read(expression, &mut steps, &mut operands);
+                self.call(expression, &steps, &operands)
+            }
+            Expr::Membership { value, collection, .. } => self.membership(expression, value, collection),
+            _ => return,
+        };
+        match edits {
             Some(edits) => self.edits.extend(edits),
             None if self.first.is_none() => {
                 let message = "the operators of this expression cannot be read; put it in parts, with := for each";
-                self.first = Some(self.part.source.complain(span, message));
+                self.first = Some(self.part.source.complain(expression.span(), message));
             }
             None => {}
         }
@@ -152,12 +86,7 @@ impl Expressions<'_, '_> {
     }
 
     /// Returns the edits that write an expression as a call; None if its text cannot be read.
-    fn call(
-        &self,
-        expression: &Expr,
-        steps: &str,
-        operands: &[Option<Range<usize>>],
-    ) -> Option<Vec<(Range<usize>, String)>> {
+    fn call(&self, expression: &Expr, steps: &str, operands: &[Option<Range<usize>>]) -> Option<Vec<Insertion>> {
         let whole = place(expression)?;
         let mut gaps = Vec::with_capacity(operands.len() + 1);
         let mut start = whole.start;
@@ -174,22 +103,39 @@ impl Expressions<'_, '_> {
             gaps[index].open.truncate(open);
             gaps[index + 1].close.drain(..kept);
         }
-        // not(a)+b
-        let is_after_word = self.text[..whole.start].ends_with(|last: char| last == '_' || last.is_alphanumeric());
-        let space = if is_after_word { " " } else { "" };
-        let mut edits = vec![
-            (whole.start..whole.start, format!("{space}{}(\"{steps}\",[", self.name)),
-            (whole.end..whole.end, String::from("])")),
-        ];
+        let mut edits = self.around(&whole, steps);
         for (index, gap) in gaps.iter().enumerate() {
             let is_between = index > 0 && index < operands.len();
             match (is_between, &gap.operators[..]) {
-                (true, [at]) => edits.push((*at..at + 1, String::from(","))),
+                (true, [at]) => edits.push(Insertion::instead(*at..at + 1, String::from(","))),
                 (false, []) => {}
                 _ => return None,
             }
-            edits.extend(gap.open.iter().chain(&gap.close).map(|at| (*at..at + 1, String::from(" "))));
+            edits
+                .extend(gap.open.iter().chain(&gap.close).map(|at| Insertion::instead(*at..at + 1, String::from(" "))));
         }
+        Some(edits)
+    }
+}
+
+impl Expressions<'_, '_> {
+    /// The beginning and the end of a call in place of an expression.
+    fn around(&self, whole: &Range<usize>, steps: &str) -> Vec<Insertion> {
+        // not(a)+b
+        let is_after_word = self.text[..whole.start].ends_with(|last: char| last == '_' || last.is_alphanumeric());
+        let space = if is_after_word { " " } else { "" };
+        vec![
+            Insertion::at(whole.start, format!("{space}{}(\"{steps}\",[", self.name)),
+            Insertion::at(whole.end, String::from("])")),
+        ]
+    }
+
+    /// Returns the edits that write `value in collection` as a call; None if its text cannot be read.
+    fn membership(&self, expression: &Expr, value: &Expr, collection: &Expr) -> Option<Vec<Insertion>> {
+        let mut edits = self.around(&place(expression)?, IN);
+        let between = place(value)?.end..place(collection)?.start;
+        let at = between.start + one_line(self.text.get(between.clone())?).find(IN)?;
+        edits.push(Insertion::instead(at..at + IN.len(), String::from(", ")));
         Some(edits)
     }
 }

@@ -3,10 +3,9 @@
 //! The engine knows it of its own builtins and of functions of the policy, and of no others; calls of ours are
 //! written the other way round for it. `f(x,y)` and `y=f(x)` have the same length.
 
-use std::ops::Range;
-
 use regorus::unstable::{Expr, Literal, LiteralStmt, Ref};
 
+use super::places::place;
 use super::rewrite::Edit;
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
@@ -53,16 +52,4 @@ fn turned(text: &str, call: &Expr, parameters: &[Ref<Expr>]) -> Option<Edit> {
         text.get(output.end..whole.end)?,
     ];
     Some(Edit { range: whole, text: parts.concat().into_bytes() })
-}
-
-/// Where an expression stands, with its quotes, which the engine leaves out, and without what follows `set()`, which it
-/// includes.
-pub fn place(expression: &Expr) -> Option<Range<usize>> {
-    let span = expression.span();
-    let range = usize::try_from(span.start).ok()?..usize::try_from(span.end).ok()?;
-    Some(match expression {
-        Expr::String { .. } | Expr::RawString { .. } => range.start.checked_sub(1)?..range.end + 1,
-        Expr::Set { span, items, .. } if items.is_empty() => range.start..range.start + span.text().find(')')? + 1,
-        _ => range,
-    })
 }

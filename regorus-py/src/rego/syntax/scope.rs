@@ -27,6 +27,11 @@ impl<'a> Scope<'a> {
         Scope { names, query: None, is_of_every: true, outer: Some(self) }
     }
 
+    /// Where the body begins: at its brace, or at its only statement.
+    pub fn body_start(&self) -> Option<u32> {
+        self.query.map(|query| query.span.start)
+    }
+
     pub fn is_local(&self, name: &str) -> bool {
         self.outwards().any(|scope| scope.names.contains(name))
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use regorus::unstable::{AssignOp, Expr, Literal, LiteralStmt};
 
-use super::outputs::place;
+use super::places::place;
 use super::rewrite::Edit;
 use super::scope::{Scope, pattern_names};
 use super::visit::{Visitor, visit_rule};
