@@ -16,6 +16,7 @@ from headgate.policies.decision_rules import SKIPPED_TEST_PREFIX, TEST_PREFIX
 from headgate.policies.formula import can_hold_together
 from headgate.policies.impossible import impossible_values
 from headgate.policies.input_shape import unknown_part
+from headgate.policies.missing_members import asks_what_body_is, missing_members
 from headgate.policies.model import Verdict
 from headgate.policies.parse_syntax import parse_module
 from headgate.policies.terms_lint import impossible_terms
@@ -37,7 +38,6 @@ _ASKED: Final = (*(verdict.value for verdict in Verdict), "reason", "risk_level"
 _FINDINGS_MAX: Final = 20
 _BODY: Final = ("params", "body")
 _BODY_FACTS: Final = frozenset({("http", "body_kind"), ("http", "body_type_mismatch")})
-_TYPE_CHECKS: Final = frozenset({"is_object", "is_array", "is_string"})
 _MODULES_ROOT: Final = "lib"
 _COST: Final = "cost_usd"
 _PRICE_KNOWN: Final = "price_known"
@@ -56,6 +56,7 @@ class FindingCode(StrEnum):
     APPROVAL_TERMS = "approval_terms"
     UNREAD_BODY = "unread_body"
     UNKNOWN_COST = "unknown_cost"
+    MISSING_MEMBER = "missing_member"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ def lint(ast: bytes, text: str, conditions: Conditions, data_roots: frozenset[st
             *_impossible_terms(tree),
             *_unread_body(tree),
             *_unknown_cost(tree),
+            *_missing_members(tree),
         ]
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError, UnknownSyntaxError):
         return ()
@@ -219,7 +221,7 @@ def _unread_body(tree: JsonObject) -> Iterator[Finding]:
             return
         if path[:2] == _BODY and len(path) > 2:
             members.append(mention)
-    if any(_asks_what_body_is(call) for _, call in nodes(tree["rules"], "Call")):
+    if any(asks_what_body_is(call) for _, call in nodes(tree["rules"], "Call")):
         return
     for mention in members:
         written = ".".join(("input", *mention.path))
@@ -232,7 +234,7 @@ def _unread_body(tree: JsonObject) -> Iterator[Finding]:
 
 def _unknown_cost(tree: JsonObject) -> Iterator[Finding]:
     """``deny if input.usage.agent.cost_usd > 9``: without a price the cost is undefined, and the call passes. A policy
-    negates the comparison that must hold, or asks whether the price is known."""
+    negates a rule for what must hold, or asks whether the price is known."""
     if "input" in local_names(tree):
         return
     negated = {id(node) for _, one in nodes(tree["rules"], "NotExpr") for _, node in nodes(one, "BoolExpr")}
@@ -248,17 +250,16 @@ def _unknown_cost(tree: JsonObject) -> Iterator[Finding]:
             if (side, node["op"]) in above:
                 message = (
                     f"{'.'.join(('input', *mention.path))} is undefined where the price of a model is not known, and"
-                    " the rule then does not hold: write `not … < …`, or ask for input.usage.price_known"
+                    " the rule then does not hold: negate a rule (`not left`, with `left if … < …`), or ask for"
+                    " input.usage.price_known"
                 )
                 yield Finding(FindingCode.UNKNOWN_COST, message, mention.place)
 
 
-def _asks_what_body_is(call: JsonObject) -> bool:
-    asked = reference(call["fcn"])
-    arguments = call["params"]
-    if asked is None or asked.root not in _TYPE_CHECKS or not isinstance(arguments, list):
-        return False
-    return any(one is not None and one.path[-2:] == _BODY for one in map(reference, arguments))
+def _missing_members(tree: JsonObject) -> Iterator[Finding]:
+    if "input" not in local_names(tree):
+        for message, place in missing_members(tree):
+            yield Finding(FindingCode.MISSING_MEMBER, message, place)
 
 
 def _impossible_terms(tree: JsonObject) -> Iterator[Finding]:

@@ -52,6 +52,25 @@ def findings(rules: str) -> list[tuple[str, int, str]]:
         ("deny if input.usage.agent.cost_usd > 9", "unknown_cost", 3, "input.usage.agent.cost_usd is undefined where"),
         ("deny if 9 <= input.usage.model.cost_usd", "unknown_cost", 3, "input.usage.price_known"),
         ("allow if not input.params.body.amount > 9", "unread_body", 3, 'input.http.body_kind != "json"'),
+        *(
+            (rule, "missing_member", line, f"{member} may be missing: this negation is then undefined, and {name} does")
+            for rule, line, member, name in (
+                ('deny if not startswith(input.params.to, "a")', 3, "input.params.to", "deny"),
+                ('deny if not input.params.to in ["a"]', 3, "input.params.to", "deny"),
+                ('deny if not input.action.params.to in ["a"]', 3, "input.action.params.to", "deny"),
+                ("require_approval if not input.context.n > 1", 3, "input.context.n", "require_approval"),
+                ('deny if not input.params.to != "a"', 3, "input.params.to", "deny"),
+                ('deny if not lower(input.params.to) == "a"', 3, "input.params.to", "deny"),
+                ('deny if not input.http.host in ["a"]', 3, "input.http.host", "deny"),
+                ("deny if not input.usage.agent.cost_usd < 5", 3, "input.usage.agent.cost_usd", "deny"),
+                ("deny if bad\nbad if not known(input.params.to)\nknown(x) := x", 4, "input.params.to", "bad"),
+                ("deny if not good\ngood if not bad\nbad if not input.params.n > 1", 5, "input.params.n", "bad"),
+                ('deny if { some x in input.params.xs; not x.kind in ["a"] }', 3, "x.kind", "deny"),
+                ('deny if not contains(input.params.body, "a")', 3, "input.params.body", "deny"),
+                ("deny if not is_number(input.params.n)", 3, "input.params.n", "deny"),
+                ("deny if { input.params.a; not input.params.b > 1 }", 3, "input.params.b", "deny"),
+            )
+        ),
         ("deny if ok == false\nok if input.params.x", "no_default", 3, "write `default ok := false`"),
         ("deny if ok != true\nok if input.params.x", "no_default", 3, "or `not ok`"),
     ],
@@ -81,6 +100,24 @@ def test_what_is_probably_not_meant_is_said(rules: str, code: str, line: int, sa
         'allow if input.params.body.kind == "a"',
         'deny if contains(input.params.body, "x")',
         "allow if { every x in input.params.list { x > 1 } }",
+        # No deny is lost: == compares references, or what holds the other way is negated, or nothing can be missing.
+        'deny if not input.params.to == "a"',
+        "deny if not input.params.to",
+        'deny if not startswith(input.tool, "a")',
+        'deny if not object.get(input.params, "to", "") in ["a"]',
+        "deny if not count([x | some x in input.params.xs]) > 1",
+        'deny if not known\nknown if input.params.to in ["a"]',
+        'deny if not known\nknown if not input.params.to in ["a"]',
+        'allow if not startswith(input.params.to, "a")',
+        # The rule requires the member, or the part of the call that has it.
+        'deny if { is_string(input.params.to); not startswith(input.params.to, "a") }',
+        'deny contains m if { not startswith(input.params.to, "a"); m := sprintf("to %v", [input.params.to]) }',
+        'deny if { input.http; not input.http.host in ["a"] }',
+        'deny if { input.package.action == "install"; not input.package.name in ["a"] }',
+        # Another rule asks whether it is missing.
+        'deny if not startswith(input.params.to, "a")\ndeny if not input.params.to',
+        'deny if not input.http.host in ["a"]\nrequire_approval if not input.http',
+        "deny if { some one in data.limits.rules; not one.max > 5 }",
     ],
 )
 def test_what_is_meant_is_not_complained_of(rules: str) -> None:
