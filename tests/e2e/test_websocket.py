@@ -303,15 +303,17 @@ def test_a_text_of_the_client_is_masked_and_recorded_as_it_is_sent(
     assert administrator.settled(actions[2]["id"])["status"] == "completed"
 
 
+@pytest.mark.parametrize("filling", ["", "x " * 5_000], ids=["kept", "made again"])
 def test_an_approval_is_for_the_masked_text(
-    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, filling: str
 ) -> None:
+    """A large masked text is not kept while the message waits."""
     with no_addresses(administrator, on_match="mask"), socket(agent, server.url + path) as connection:
-        connection.send(f"ask {path} {_LEAK}")
+        connection.send(f"ask {path} {filling}{_LEAK}")
         pending = administrator.pending(path)
         assert "maria" not in json.dumps(administrator.approval(pending["id"]))
         administrator.approve(pending["id"])
-        assert connection.recv(timeout=30) == f"ask {path} write to [masked: email]"
+        assert connection.recv(timeout=30) == f"ask {path} {filling}write to [masked: email]"
 
 
 @pytest.mark.parametrize(
