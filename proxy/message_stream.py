@@ -70,11 +70,10 @@ class MessageStream(CarryingStream):
         """In place of ``_handle_event`` until the request has ended, or its first messages are on their way."""
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
-        elif self.client_state == self.state_consume_request_body:
-            if call.waits(bytes(self.request_body_buf)):
-                yield from self._begin_messages()
-            else:
-                yield self._next_pause(call)
+        elif call.waits(bytes(self.request_body_buf)):
+            yield from self._begin_messages()
+        else:
+            yield self._next_pause(call)
 
     def _begin_messages(self) -> Commands[None]:
         """Decides the call with the messages that have arrived, and forwards both."""

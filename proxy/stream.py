@@ -189,8 +189,10 @@ class GateStream(MessageStream):
                 yield from self.withhold_late_answer()
                 self._release_if_done()
             elif self.is_pause(event):
-                yield from super().handle_event(event)
-                self._release_if_done()
+                # Never kept for later: by then the stream's events may go another way, which expects none.
+                if self.client_state == self.state_consume_request_body and self._paused is None:
+                    yield from super().handle_event(event)
+                    self._release_if_done()
             elif self.client_state == self.state_consume_request_body and self._paused is None:
                 error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
                 refuse_with(self.flow, error)

@@ -112,7 +112,7 @@ class Client:
         self.headers: dict[str, str] = {}
         self.trailers: dict[str, str] = {}
         self.data = b""
-        self.is_ended = self.is_reset = False
+        self.is_ended = self.is_reset = self.is_alive = False
 
     def send(self, data: bytes, *, ends: bool = False) -> None:
         self.connection.send_data(self.stream, data, end_stream=ends)
@@ -139,6 +139,8 @@ class Client:
                         self.is_ended = True
                     elif isinstance(event, h2.events.StreamReset):
                         self.is_reset = True
+                    elif isinstance(event, h2.events.PingAckReceived):
+                        self.is_alive = True
                 self.flush()
 
 

@@ -1,0 +1,58 @@
+"""Calls of gRPC whose client waits for answers between its messages, where something goes wrong: whatever it is, one
+call ends, and no other one of the connection."""
+
+import asyncio
+from dataclasses import dataclass
+
+from mitmproxy.http import HTTPFlow
+
+from addons.http_call import http_call
+from addons.verdict import flow_state, is_open
+from headgate.connections.echoes import EchoMask
+from tests.integration.proxy.conftest import Allow
+from tests.integration.proxy.conversation import END, RECEIVED, begun, framed
+from tests.integration.proxy.test_interactive_calls import until
+
+SECRET = b"tok_live/9f8e7d6c5b4a"
+
+
+def carry(flow: HTTPFlow) -> None:
+    """As ``addons.credentials``."""
+    flow_state(flow).outgoing = http_call(flow)
+    flow_state(flow).echoes = EchoMask(frozenset({SECRET}))
+
+
+@dataclass
+class Carry(Allow):
+    async def request(self, flow: HTTPFlow) -> None:
+        if is_open(flow):
+            carry(flow)
+        await super().request(flow)
+
+
+async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(start, conversing: int) -> None:
+    running = await start(decide=Carry())
+    client = await begun(running, conversing, "Silent")
+    await asyncio.sleep(0.03)  # the head is read by itself
+    client.send(framed(b"one"), ends=True)
+    await until(lambda: RECEIVED.get("Silent") == [framed(b"one"), END])
+    await asyncio.sleep(0.3)  # the pause has passed meanwhile
+    client.connection.ping(b"12345678")
+    client.flush()
+    await client.read(until=lambda: client.is_alive)
+    client.writer.close()
+    await running.settled()
+
+
+async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start, conversing: int) -> None:
+    async def waits(_: HTTPFlow) -> None:
+        await asyncio.sleep(0.3)
+
+    running = await start(decide=Carry(before=waits))
+    client = await begun(running, conversing)
+    await asyncio.sleep(0.03)  # the head is read by itself
+    client.send(framed(b"one"), ends=True)
+    await client.read(until=lambda: client.is_ended)
+    assert (client.data, client.trailers["grpc-status"]) == (framed(b"one"), "0")
+    client.writer.close()
+    await running.settled()
