@@ -189,9 +189,9 @@ ROUNDS = 20
 
 
 class Taking:
-    """One process that takes an action."""
+    """One process that takes actions, each when it is told to."""
 
-    def __init__(self, instance: Instance, action_id: str, passed: Path, *, dies: bool = False) -> None:
+    def __init__(self, instance: Instance, passed: Path, *, dies: bool = False) -> None:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.e2e.taking_process"],
             stdin=subprocess.PIPE,
@@ -200,19 +200,26 @@ class Taking:
             text=True,
         )
         told = {"api_url": instance.runtime["api_url"], "agent_key": instance.runtime["agent_key"]}
-        self._say({**told, "action_id": action_id, "body": BODY, "passed": str(passed), "dies": dies})
+        self._say(json.dumps({**told, "body": BODY, "passed": str(passed), "dies": dies}))
 
-    def _say(self, line: object) -> None:
+    def _say(self, line: str) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(line) + "\n")
+        self._process.stdin.write(line + "\n")
         self._process.stdin.flush()
 
-    def ready(self) -> None:
+    def _hears(self) -> str:
         assert self._process.stdout is not None
-        assert self._process.stdout.readline() == "ready\n"
+        return self._process.stdout.readline().strip()
+
+    def prepare(self, action_id: str) -> None:
+        self._say(action_id)
+        assert self._hears() == "ready"
 
     def go(self) -> None:
-        self._say("go")
+        self._say("")
+
+    def has_tried(self) -> bool:
+        return self._hears() == "done"
 
     def end(self) -> int:
         self._process.communicate(timeout=60)
@@ -234,18 +241,19 @@ def test_of_two_processes_one_uses_the_approval(
     rego = 'package e2e.racing\n\nrequire_approval contains "a person pays" if input.tool == "mcp_racing"\n'
     with administrator.policy(rego, priority=1):
         raced = [approved(administrator, instance) for _ in range(ROUNDS)]
+        both = [Taking(instance, passed) for _ in range(2)]
         for action_id in raced:
-            both = [Taking(instance, action_id, passed) for _ in range(2)]
             for one in both:
-                one.ready()
+                one.prepare(action_id)
             for one in both:
                 one.go()
-            assert [one.end() for one in both] == [0, 0]
+            assert [one.has_tried() for one in both] == [True, True]
+        assert [one.end() for one in both] == [0, 0]
         assert passed.read_text().split() == raced, "each once"
         killed = approved(administrator, instance)
         for dies in (True, False):
-            one = Taking(instance, killed, passed, dies=dies)
-            one.ready()
+            one = Taking(instance, passed, dies=dies)
+            one.prepare(killed)
             one.go()
             assert one.end() == (-9 if dies else 0)
         assert passed.read_text().split() == raced, "killed between the claim and the call: not made by another"
