@@ -7,8 +7,6 @@ from contextlib import ExitStack, closing
 
 import httpx2
 import pytest
-from anthropic import Anthropic
-from openai import OpenAI, PermissionDeniedError
 
 from tests.e2e.clients import Administrator, error_of
 from tests.e2e.instance import Instance
@@ -78,6 +76,10 @@ def test_a_budget_of_tokens_is_reached(
 def test_the_sdks_stream_word_by_word_and_are_counted(
     administrator: Administrator, new_spender: NewSpender, provider: Provider
 ) -> None:
+    # Loaded here: every process of pytest-xdist collects this file, and one runs it.
+    from anthropic import Anthropic  # noqa: PLC0415
+    from openai import OpenAI, PermissionDeniedError  # noqa: PLC0415
+
     with administrator.policy(TOKENS, priority=1):
         agent = new_spender()
         provider.says(400, 100)
