@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 from mitmproxy import flow as flows
 from mitmproxy.proxy import commands, events
-from mitmproxy.proxy.layers.http import SendHttp
+from mitmproxy.proxy.layers.http import HttpLayer, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
@@ -37,6 +37,7 @@ from proxy.carrying_stream import CarryingStream
 from proxy.commands import Awaited, Commands
 from proxy.interactive_call import InteractiveCall, interactive_call
 from proxy.later_messages import LaterMessages
+from proxy.unsent_bytes import unsent_bytes
 
 _log = structlog.get_logger(__name__)
 
@@ -49,6 +50,7 @@ class MessageStream(CarryingStream):
 
     messages_follow = False
     _later: LaterMessages | None = None
+    _unsent_bytes = 0
     _pause: commands.RequestWakeup | None = None
     _handle_before: Callable[[events.Event], Commands[None]]
 
@@ -147,7 +149,9 @@ class MessageStream(CarryingStream):
             raise RuntimeError("messages follow that nobody decides")
         if isinstance(event, RequestData):
             later.arrived(event.data)
-            error = self.admit_bytes(len(self.flow.request.data.content or b"") + later.size_bytes)
+            if self._unsent_bytes:
+                self._unsent_bytes = self._unsent()
+            error = self._admit_held(later)
             if error is not None:
                 yield from self._refuse(later, error)
                 return
@@ -178,8 +182,25 @@ class MessageStream(CarryingStream):
             return
         yield SendHttp(RequestData(self.stream_id, batch.content), self.context.server)
         later.sent(batch)
-        self.release_bytes(batch.size_bytes)
+        before, self._unsent_bytes = self._unsent_bytes, self._unsent()
+        freed = batch.size_bytes + before - self._unsent_bytes
+        if freed >= 0:
+            self.release_bytes(freed)
+        elif (error := self._admit_held(later)) is not None:
+            yield from self._refuse(later, error)
+            return
         yield from self._decide_next(later)
+
+    def _admit_held(self, later: LaterMessages) -> HeadgateError | None:
+        first = len(self.flow.request.data.content or b"")
+        return self.admit_bytes(first + later.size_bytes + self._unsent_bytes)
+
+    def _unsent(self) -> int:
+        layers = self.context.layers
+        http = layers[layers.index(self) - 1]
+        return unsent_bytes(
+            http.connections.get(self.context.server) if isinstance(http, HttpLayer) else None, self.stream_id
+        )
 
     def _refuse(self, later: LaterMessages, failure: BaseException | None) -> Commands[None]:
         """The call has been forwarded, so that its outcome is unknown. The client learns why it ends."""

@@ -47,7 +47,7 @@ class Messages:
 class Server(asyncio.Protocol):
     """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
     first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
-    without an end."""
+    without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2)."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -65,7 +65,8 @@ class Server(asyncio.Protocol):
             if isinstance(event, h2.events.RequestReceived):
                 self.begun(event.stream_id, dict(event.headers)[":path"].rpartition("/")[2])
             elif isinstance(event, h2.events.DataReceived):
-                self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
+                if self.methods[event.stream_id] != "Full":
+                    self.connection.acknowledge_received_data(event.flow_controlled_length, event.stream_id)
                 if event.data:
                     self.said(event.stream_id, event.data)
             elif isinstance(event, h2.events.StreamEnded):
@@ -78,19 +79,19 @@ class Server(asyncio.Protocol):
     def begun(self, stream: int, method: str) -> None:
         self.methods[stream] = method
         RECEIVED[method] = []
-        if method != "Silent":
+        if method not in ("Silent", "Full"):
             self.connection.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
 
     def said(self, stream: int, data: bytes) -> None:
         method = self.methods[stream]
         RECEIVED[method].append(data)
-        if method != "Silent":
+        if method not in ("Silent", "Full"):
             self.connection.send_data(stream, data * 2 if method == "Watch" else data)
         if method in ("One", "Broken", "Told"):
             self.end(stream, "0" if method == "One" else "15")
 
     def end(self, stream: int, status: str) -> None:
-        if self.methods[stream] not in ("Silent", "Watch"):
+        if self.methods[stream] not in ("Silent", "Full", "Watch"):
             told = [("x-told", "maria.keller@example.com")] if self.methods[stream] == "Told" else []
             self.connection.send_headers(stream, [("grpc-status", status), *told], end_stream=True)
 
@@ -120,6 +121,13 @@ class Client:
 
     def flush(self) -> None:
         self.writer.write(self.connection.data_to_send())
+
+    async def ping(self) -> None:
+        """Whether the connection lives; and what the gate's side grants has been read."""
+        self.is_alive = False
+        self.connection.ping(b"12345678")
+        self.flush()
+        await self.read(until=lambda: self.is_alive)
 
     async def read(self, *, until: Callable[[], bool]) -> None:
         async with asyncio.timeout(20):

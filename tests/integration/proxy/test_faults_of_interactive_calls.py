@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from mitmproxy.http import HTTPFlow
 
 from addons.http_call import http_call
+from addons.limits import RequestLimits
 from addons.verdict import flow_state, is_open
 from headgate.connections.echoes import EchoMask
 from tests.integration.proxy.conftest import Allow
 from tests.integration.proxy.conversation import END, RECEIVED, begun, framed
-from tests.integration.proxy.test_interactive_calls import until
+from tests.integration.proxy.test_interactive_calls import Decide, finished, until
 
 SECRET = b"tok_live/9f8e7d6c5b4a"
 
@@ -37,9 +38,7 @@ async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(
     client.send(framed(b"one"), ends=True)
     await until(lambda: RECEIVED.get("Silent") == [framed(b"one"), END])
     await asyncio.sleep(0.3)  # the pause has passed meanwhile
-    client.connection.ping(b"12345678")
-    client.flush()
-    await client.read(until=lambda: client.is_alive)
+    await client.ping()
     client.writer.close()
     await running.settled()
 
@@ -56,3 +55,21 @@ async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start
     assert (client.data, client.trailers["grpc-status"]) == (framed(b"one"), "0")
     client.writer.close()
     await running.settled()
+
+
+async def test_what_a_server_does_not_take_counts_as_held(start, conversing: int) -> None:
+    decide = Decide()
+    running = await start(decide=decide, limits=RequestLimits(body=100_000))
+    client = await begun(running, conversing, "Full")
+    client.send(framed(b"one"))
+    await client.ping()
+    await until(lambda: RECEIVED.get("Full") == [framed(b"one")])
+    for number in range(1, 20):
+        client.send(framed(bytes(10_000)))
+        await until(lambda number=number: len(decide.messages.forwarded) == number or bool(decide.completions))
+        if decide.completions:
+            break
+    await client.read(until=lambda: client.is_ended)
+    assert (client.trailers or client.headers)["grpc-status"] == "8"
+    assert len(decide.messages.forwarded) < 17  # 65,535 bytes are on their way, and 100,000 held
+    await finished(running, client)
