@@ -42,6 +42,11 @@ class LaterMessages:
         """Whether the client has sent all messages, and all are forwarded."""
         return self._has_all and not self._undecided and self._batch is None
 
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is forwarded any more."""
+        return self._is_over
+
     def arrived(self, data: bytes) -> None:
         self._undecided += data
 

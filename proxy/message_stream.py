@@ -72,7 +72,7 @@ class MessageStream(CarryingStream):
         """In place of ``_handle_event`` until the request has ended, or its first messages are on their way."""
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
-        elif call.waits(bytes(self.request_body_buf)):
+        elif call.waits(self.request_body_buf):
             yield from self._begin_messages()
         else:
             yield self._next_pause(call)
@@ -87,6 +87,8 @@ class MessageStream(CarryingStream):
         yield HttpRequestHook(self.flow)
         if (yield from self.check_killed(True)):
             return
+        if self.flow.response is None and (lost := self.lost_bytes()) is not None:
+            refuse_with(self.flow, lost)
         if self.flow.response is not None:
             yield from self.answer_early()
             return
@@ -102,7 +104,10 @@ class MessageStream(CarryingStream):
         self._later = LaterMessages(messages, rest)
         self._handle_before = self._handle_event
         self._handle_event = self._handle_messages
-        yield from self._decide_next(self._later)
+        if (lost := self.lost_bytes()) is not None:
+            yield from self._refuse(self._later, lost)
+        else:
+            yield from self._decide_next(self._later)
 
     def answer_early(self) -> Commands[None]:
         """Answers before the request has ended, with the refusal that the flow has."""
@@ -120,6 +125,10 @@ class MessageStream(CarryingStream):
         """So many are no longer held."""
         raise NotImplementedError
 
+    def lost_bytes(self) -> HeadgateError | None:
+        """Why some that came while a hook or a connection was waited for were left out. None: there are none."""
+        raise NotImplementedError
+
     def end_messages(self) -> None:
         """Whichever way the stream ends."""
         if self._later is not None:
@@ -134,13 +143,17 @@ class MessageStream(CarryingStream):
             yield from self._decided(later)
         else:
             yield from self._handle_before(event)
-        if self.client_state == self.state_stream_request_body and self.server_state == self.state_done:
+        if self.client_state != self.state_stream_request_body:
+            return
+        if self.server_state == self.state_done:
             # The server has answered without waiting for more: nothing else is sent to it.
             later.end()
             self.client_state = self.state_done
             yield SendHttp(RequestProtocolError(self.stream_id, "answered", ErrorCode.CANCEL), self.context.server)
             yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
             yield from self.linger()
+        elif (lost := self.lost_bytes()) is not None:
+            yield from self._refuse(later, lost)
 
     def state_stream_request_body(self, event: events.Event) -> Commands[None]:
         """mitmproxy's would forward what arrives."""
@@ -174,7 +187,7 @@ class MessageStream(CarryingStream):
                 yield from self.flow_done()
 
     def _decided(self, later: LaterMessages) -> Commands[None]:
-        if self.client_state != self.state_stream_request_body:
+        if later.is_over or self.client_state != self.state_stream_request_body:
             return  # it has ended meanwhile: what was admitted is recorded as not sent
         batch = later.take()
         if batch.failure is not None or batch.admitted is None:

@@ -151,6 +151,9 @@ class GateStream(MessageStream):
         self._budget.release(client_state(self.context.client), size)
         self._reserved -= size
 
+    def lost_bytes(self) -> HeadgateError | None:
+        return self._overflow
+
     def arrived_while_paused(self, size: int) -> bool:
         """Whether bytes that came while a hook ran are kept; where not, the request is refused after the hook."""
         if self._overflow is None:

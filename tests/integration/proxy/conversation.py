@@ -47,7 +47,8 @@ class Messages:
 class Server(asyncio.Protocol):
     """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
     first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
-    without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2)."""
+    without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2); ``/e.Echo/Leave`` the
+    first, and soon it leaves."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -87,6 +88,8 @@ class Server(asyncio.Protocol):
         RECEIVED[method].append(data)
         if method not in ("Silent", "Full"):
             self.connection.send_data(stream, data * 2 if method == "Watch" else data)
+        if method == "Leave":
+            asyncio.get_running_loop().call_later(0.3, self.transport.abort)  # type: ignore[attr-defined] # of a stream
         if method in ("One", "Broken", "Told"):
             self.end(stream, "0" if method == "One" else "15")
 

@@ -8,10 +8,11 @@ from mitmproxy.http import HTTPFlow
 
 from addons.http_call import http_call
 from addons.limits import RequestLimits
-from addons.verdict import flow_state, is_open
+from addons.metrics import GATE_FAILURES
+from addons.verdict import Ending, flow_state, is_open
 from headgate.connections.echoes import EchoMask
 from tests.integration.proxy.conftest import Allow
-from tests.integration.proxy.conversation import END, RECEIVED, begun, framed
+from tests.integration.proxy.conversation import END, RECEIVED, Messages, begun, framed
 from tests.integration.proxy.test_interactive_calls import Decide, finished, until
 
 SECRET = b"tok_live/9f8e7d6c5b4a"
@@ -73,3 +74,52 @@ async def test_what_a_server_does_not_take_counts_as_held(start, conversing: int
     assert (client.trailers or client.headers)["grpc-status"] == "8"
     assert len(decide.messages.forwarded) < 17  # 65,535 bytes are on their way, and 100,000 held
     await finished(running, client)
+
+
+async def test_what_finds_no_room_while_the_call_is_decided_is_refused(start, conversing: int) -> None:
+    decided = asyncio.Event()
+
+    async def waits(_: HTTPFlow) -> None:
+        await decided.wait()
+
+    running = await start(decide=Decide(before=waits), limits=RequestLimits(body=1000))
+    client = await begun(running, conversing, "Lost")
+    client.send(framed(b"one"))
+    await asyncio.sleep(0.3)  # the pause has passed
+    client.send(framed(bytes(2000)))
+    await client.ping()
+    decided.set()
+    await client.read(until=lambda: client.is_ended)
+    assert client.headers["grpc-status"] == "8"
+    assert "Lost" not in RECEIVED
+    await finished(running, client)
+
+
+async def test_a_server_that_leaves_while_a_message_is_decided(start, conversing: int) -> None:
+    """No failure of the gate, which would be counted and logged as one."""
+    decided = asyncio.Event()
+
+    async def waits(frames: bytes) -> bytes:
+        await decided.wait()
+        return frames
+
+    decide = Decide(messages=Messages(waits))
+    running = await start(decide=decide)
+    failures = failed_decisions()
+    client = await begun(running, conversing, "Leave")
+    client.send(framed(b"one"))
+    await until(lambda: RECEIVED.get("Leave") == [framed(b"one")])
+    client.send(framed(b"two"))
+    await until(lambda: len(decide.messages.decided) == 1)
+    await client.read(until=lambda: client.is_ended or client.is_reset)
+    decided.set()
+    await until(lambda: decide.messages.dropped == 1)
+    await client.ping()
+    assert failed_decisions() == failures
+    assert [one.ending for one in decide.completions] == [Ending.BROKEN]
+    assert not decide.messages.forwarded
+    await finished(running, client)
+
+
+def failed_decisions() -> float:
+    return GATE_FAILURES.labels(hook="call_message")._value.get()

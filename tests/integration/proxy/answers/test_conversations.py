@@ -1,10 +1,15 @@
 """Answers of gRPC whose client sends messages meanwhile: each message is inspected before the client sees it."""
 
+import asyncio
 import gzip
 
+from mitmproxy.http import HTTPFlow
+
+from addons.limits import RequestLimits
 from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import MAIL, SECRETS, TOKEN, policy
 from tests.integration.proxy.conversation import CUT, RECEIVED, begun, framed
+from tests.integration.proxy.test_interactive_calls import until
 
 
 def text(of: str) -> bytes:
@@ -103,4 +108,34 @@ async def test_a_stream_whose_second_message_is_found_is_withheld(inspect, conve
     client.writer.close()
     await running.settled()
     assert running.decide.completions[0].inspection["withheld"] is True
+    assert running.gate.budget.used_bytes == 0
+
+
+class WaitsForPieces:
+    """Of the answer, until it is told."""
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+
+    async def answer_piece(self, _: HTTPFlow) -> None:
+        await self.told.wait()
+
+
+async def test_what_finds_no_room_while_the_answer_is_inspected_ends_the_call(inspect, conversing: int) -> None:
+    """Left out in silence, the server would take what is left for all that was said."""
+    waits = WaitsForPieces()
+    running = await inspect(after=[waits], requests=RequestLimits(body=1000))
+    client = await begun(running, conversing)
+    client.send(text("one"))
+    await client.ping()
+    await until(lambda: RECEIVED.get("Chat") == [text("one")])
+    client.send(framed(bytes(2000)))
+    client.send(text("three"))
+    await client.ping()
+    waits.told.set()
+    await client.read(until=lambda: client.is_ended)
+    assert (client.trailers or client.headers)["grpc-status"] == "8"
+    client.writer.close()
+    await running.settled()
+    assert RECEIVED["Chat"] == [text("one"), CUT]
     assert running.gate.budget.used_bytes == 0
