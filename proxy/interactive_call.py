@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from mitmproxy.http import Request
+from mitmproxy.proxy.utils import ReceiveBuffer
 
 from headgate.protocols.grpc_deadline import answer_within_seconds
 from headgate.protocols.grpc_frames import whole_messages_bytes
@@ -14,6 +15,8 @@ from headgate.protocols.grpc_frames import whole_messages_bytes
 _STREAM: Final = re.compile(rb"application/(?:grpc(?!-web)|connect\+)", re.IGNORECASE)
 _WHOLE_BODY: Final = frozenset({b"content-length", b"content-encoding"})
 """A body that such a field is about cannot be forwarded in parts."""
+LOOK_SECONDS_MIN: Final = 0.01
+"""Between two looks, whatever the client's deadline: one of a nanosecond took all of a processor for two minutes."""
 
 
 class InteractiveCall:
@@ -22,12 +25,19 @@ class InteractiveCall:
     def __init__(self, pause_seconds: float) -> None:
         self.pause_seconds = pause_seconds
         self._size_bytes = 0
+        self._read_bytes = 0
 
-    def waits(self, body: bytes) -> bool:
+    def waits(self, body: ReceiveBuffer) -> bool:
         """Whether nothing came since the last look, and what came is not merely the beginning of a message."""
-        is_silent = len(body) == self._size_bytes
-        self._size_bytes = len(body)
-        return is_silent and (not body or whole_messages_bytes(body) > 0)
+        size = len(body)
+        is_silent = size == self._size_bytes
+        self._size_bytes = size
+        if not is_silent or not size:
+            return is_silent
+        if size == self._read_bytes:
+            return False  # read before, which copies it
+        self._read_bytes = size
+        return whole_messages_bytes(bytes(body)) > 0
 
 
 def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall | None:
@@ -42,4 +52,4 @@ def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall 
         return None
     within = answer_within_seconds(fields)
     # It takes two looks: the first learns what has arrived.
-    return InteractiveCall(pause_seconds if within is None else min(pause_seconds, within / 3))
+    return InteractiveCall(pause_seconds if within is None else min(pause_seconds, max(LOOK_SECONDS_MIN, within / 3)))
