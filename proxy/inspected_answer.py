@@ -237,13 +237,15 @@ class InspectedAnswer(HttpStream):
             yield from self._cut()
 
     def _forward(self, pieces: Pieces | MessagePieces) -> Commands[None]:
-        """What is whole, once it has been looked at."""
-        if not pieces.ready:
-            return
-        yield AnswerPieceHook(self.flow)
-        if not self._inspection.is_clear:
-            yield from self._cut()
-        elif cleared := self._inspection.take_cleared():
+        """All that is whole, once it has been looked at: of messages, so many at a time."""
+        while pieces.ready:
+            yield AnswerPieceHook(self.flow)
+            if not self._inspection.is_clear:
+                yield from self._cut()
+                return
+            cleared = self._inspection.take_cleared()
+            if not cleared:
+                return
             yield SendHttp(ResponseData(self.stream_id, cleared), self.context.client)
             self._holds(len(pieces))
 

@@ -139,3 +139,13 @@ async def test_what_finds_no_room_while_the_answer_is_inspected_ends_the_call(in
     await running.settled()
     assert RECEIVED["Chat"] == [text("one"), CUT]
     assert running.gate.budget.used_bytes == 0
+
+
+async def test_more_messages_than_are_read_at_once_all_pass(inspect, conversing: int) -> None:
+    """A client that waits for the last of them sends nothing else."""
+    running = await inspect()
+    client = await begun(running, conversing, "Watch")
+    many = text("") * 1_000
+    client.send(many)
+    await client.read(until=lambda: len(client.data) == 2 * len(many))
+    client.writer.close()
