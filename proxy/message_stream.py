@@ -143,17 +143,23 @@ class MessageStream(CarryingStream):
             yield from self._decided(later)
         else:
             yield from self._handle_before(event)
-        if self.client_state != self.state_stream_request_body:
-            return
-        if self.server_state == self.state_done:
-            # The server has answered without waiting for more: nothing else is sent to it.
-            later.end()
-            self.client_state = self.state_done
-            yield SendHttp(RequestProtocolError(self.stream_id, "answered", ErrorCode.CANCEL), self.context.server)
-            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
-            yield from self.linger()
-        elif (lost := self.lost_bytes()) is not None:
+        yield from self.end_if_answered()
+        if self.client_state == self.state_stream_request_body and (lost := self.lost_bytes()) is not None:
             yield from self._refuse(later, lost)
+
+    def end_if_answered(self) -> Commands[None]:
+        """A server that has answered without waiting for more, or whose answer is withheld, is sent nothing else."""
+        if (
+            self._later is None
+            or self.client_state != self.state_stream_request_body
+            or self.server_state != self.state_done
+        ):
+            return
+        self._later.end()
+        self.client_state = self.state_done
+        yield SendHttp(RequestProtocolError(self.stream_id, "answered", ErrorCode.CANCEL), self.context.server)
+        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+        yield from self.linger()
 
     def state_stream_request_body(self, event: events.Event) -> Commands[None]:
         """mitmproxy's would forward what arrives."""
@@ -230,6 +236,7 @@ class MessageStream(CarryingStream):
         self.flow.error = flows.Error(f"{_REFUSED}: {error.message}")
         yield HttpErrorHook(self.flow)
         if is_unanswered:
+            self.release_answer()  # what was collected of it; not the refusal that takes its place
             refuse_with(self.flow, error)
             yield from self.answer_early()
             return

@@ -190,6 +190,7 @@ class GateStream(MessageStream):
         ):
             if self.answer_is_late(event):
                 yield from self.withhold_late_answer()
+                yield from self.end_if_answered()
                 self._release_if_done()
             elif self.is_pause(event):
                 # Never kept for later: by then the stream's events may go another way, which expects none.

@@ -48,7 +48,7 @@ class Server(asyncio.Protocol):
     """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
     first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
     without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2); ``/e.Echo/Leave`` the
-    first, and soon it leaves."""
+    first, and soon it leaves; ``/e.Echo/Json`` with the beginning of another form."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -81,7 +81,8 @@ class Server(asyncio.Protocol):
         self.methods[stream] = method
         RECEIVED[method] = []
         if method not in ("Silent", "Full"):
-            self.connection.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
+            form = "application/json" if method == "Json" else "application/grpc"
+            self.connection.send_headers(stream, [(":status", "200"), ("content-type", form)])
 
     def said(self, stream: int, data: bytes) -> None:
         method = self.methods[stream]

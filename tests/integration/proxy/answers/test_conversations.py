@@ -2,14 +2,17 @@
 
 import asyncio
 import gzip
+import json
 
 from mitmproxy.http import HTTPFlow
 
+from addons.inspection import AnswerLimits
 from addons.limits import RequestLimits
+from addons.verdict import flow_state
 from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import MAIL, SECRETS, TOKEN, policy
-from tests.integration.proxy.conversation import CUT, RECEIVED, begun, framed
-from tests.integration.proxy.test_interactive_calls import until
+from tests.integration.proxy.conversation import CUT, RECEIVED, Messages, begun, framed
+from tests.integration.proxy.test_interactive_calls import denies, until
 
 
 def text(of: str) -> bytes:
@@ -149,3 +152,37 @@ async def test_more_messages_than_are_read_at_once_all_pass(inspect, conversing:
     client.send(many)
     await client.read(until=lambda: len(client.data) == 2 * len(many))
     client.writer.close()
+
+
+async def test_an_answer_that_is_withheld_late_ends_the_call(inspect, conversing: int) -> None:
+    """Its client need not say anything for that."""
+    running = await inspect(policy(on_unscannable=Verdict.DENY), limits=AnswerLimits(seconds=0.3))
+    client = await begun(running, conversing, "Json", "application/connect+proto")
+    client.send(text("hello"))
+    await client.read(until=lambda: client.is_ended)
+    assert json.loads(client.data[5:])["error"]["code"] == "permission_denied"
+    client.writer.close()
+    await running.settled()
+    assert RECEIVED["Json"][-1] == CUT
+    assert running.gate.budget.used_bytes == 0
+
+
+async def test_a_message_that_is_refused_while_the_answer_is_collected(inspect, conversing: int) -> None:
+    running = await inspect(policy(on_unscannable=Verdict.DENY))
+    covered = running.decide.before
+
+    async def decided(flow: HTTPFlow) -> None:
+        await covered(flow)
+        flow_state(flow).messages = Messages(denies)  # type: ignore[assignment] # a double
+
+    running.decide.before = decided
+    client = await begun(running, conversing, "Json", "application/connect+proto")
+    client.send(text("hello"))
+    await until(lambda: RECEIVED.get("Json") == [text("hello")])
+    await asyncio.sleep(0.1)  # the answer has begun
+    client.send(text("secret"))
+    await client.read(until=lambda: client.is_ended)
+    assert json.loads(client.data[5:])["error"]["code"] == "permission_denied"
+    client.writer.close()
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0
