@@ -27,6 +27,7 @@ from mitmproxy.proxy.layers.http._events import (
 from addons.verdict import flow_state
 from headgate.connections.echoes import EchoMask, EchoStream
 from headgate.protocols.coded_stream import Decoder, UndecodableError, decoder_of
+from headgate.protocols.grpc_frames import MessageEnds
 from headgate.protocols.http_call import HttpCall
 from proxy.commands import Commands
 from proxy.inspected_answer import InspectedAnswer
@@ -42,6 +43,7 @@ class _Answer:
     mask: EchoMask
     echoes: EchoStream
     decoder: Decoder | None = None
+    ends: MessageEnds | None = None
 
 
 class CarryingStream(InspectedAnswer):
@@ -95,12 +97,13 @@ class CarryingStream(InspectedAnswer):
 
     def _masked(self, event: events.Event, answer: _Answer) -> list[events.Event]:
         if isinstance(event, ResponseHeaders):
+            answer.ends = None if flow_state(self.flow).messages is None else MessageEnds()
             answer.decoder = _decoder_for(event.response, self.flow.request.data.method)
             _mask_head(event.response, answer, is_http2=self.context.client.alpn == b"h2")
             return [event]
         if isinstance(event, ResponseData):
             data = event.data if answer.decoder is None else answer.decoder.feed(event.data)
-            return self._data(answer.echoes.feed(data))
+            return self._data(answer.echoes.feed(data, ends_message=answer.ends is not None and answer.ends.feed(data)))
         if isinstance(event, ResponseTrailers):
             event.trailers = _masked_fields(event.trailers, answer.mask)
             return [event]

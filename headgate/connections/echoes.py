@@ -97,9 +97,11 @@ class EchoStream:
         self._mask = mask
         self._held = b""
 
-    def feed(self, data: bytes) -> bytes:
+    def feed(self, data: bytes, *, ends_message: bool = False) -> bytes:
+        """``ends_message``: the head of the next message of gRPC follows, which no echo has in it. Its client may wait
+        for all of this one before it says more."""
         masked = self._mask.mask(self._held + data)
-        held = self._mask.pending(masked)
+        held = 0 if ends_message else self._mask.pending(masked)
         self._held = masked[len(masked) - held :]
         return masked[: len(masked) - held]
 

@@ -66,6 +66,33 @@ def whole_messages_bytes(data: bytes | bytearray) -> int:
     return end
 
 
+class MessageEnds:
+    """Where messages end, of a stream of them that comes in pieces. Keeps no message."""
+
+    __slots__ = ("_head", "_left_bytes")
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._left_bytes = 0
+
+    def feed(self, data: bytes) -> bool:
+        """Whether the last of these bytes is the last one of a message."""
+        at = 0
+        while at < len(data):
+            if self._left_bytes:
+                passed = min(self._left_bytes, len(data) - at)
+                self._left_bytes -= passed
+                at += passed
+                continue
+            taken = data[at : at + _HEAD_BYTES - len(self._head)]
+            self._head += taken
+            at += len(taken)
+            if len(self._head) == _HEAD_BYTES:
+                self._left_bytes = int.from_bytes(self._head[1:], "big")
+                self._head = b""
+        return not self._left_bytes and not self._head
+
+
 def two_messages_bytes(data: bytes) -> int:
     """How many bytes two messages take, as far as their beginnings say."""
     end = 0

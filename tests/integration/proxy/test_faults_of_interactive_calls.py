@@ -123,3 +123,24 @@ async def test_a_server_that_leaves_while_a_message_is_decided(start, conversing
 
 def failed_decisions() -> float:
     return GATE_FAILURES.labels(hook="call_message")._value.get()
+
+
+@dataclass
+class CarryOn(Decide):
+    async def request(self, flow: HTTPFlow) -> None:
+        if is_open(flow):
+            carry(flow)
+        await super().request(flow)
+
+
+async def test_a_message_that_ends_as_the_credential_begins_is_not_kept(start, conversing: int) -> None:
+    """Its client waits for it before it says more."""
+    decide = CarryOn()
+    running = await start(decide=decide)
+    client = await begun(running, conversing)
+    for said in (b"a part", SECRET, b"a pact to"):
+        client.send(framed(said))
+        shown = said.replace(SECRET, b"*" * len(SECRET))
+        await client.read(until=lambda shown=shown: client.data.endswith(framed(shown)))
+    assert SECRET not in client.data
+    await finished(running, client)

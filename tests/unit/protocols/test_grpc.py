@@ -16,6 +16,7 @@ from headgate.protocols.draft import ActionDraft, Effect
 from headgate.protocols.grpc_frames import (
     MESSAGE_BYTES_MAX,
     MESSAGES_MAX,
+    MessageEnds,
     read_frames,
     two_messages_bytes,
     whole_messages_bytes,
@@ -270,3 +271,12 @@ def test_any_bytes_are_read_or_said_to_be_unread(body: bytes, coding: str | None
         assert isinstance(draft.params["body"], list | dict)  # JSON under another label
         return
     assert facts(draft)["messages"] == len(draft.params["messages"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("step", [1, 2, 3, 7, 100])
+def test_the_ends_of_messages_are_found_in_any_pieces(step: int) -> None:
+    stream = b"".join(b"\0" + len(one).to_bytes(4, "big") + one for one in (b"hello", b"", b"x" * 20))
+    ends = MessageEnds()
+    found = [at for at in range(0, len(stream), step) if ends.feed(stream[at : at + step])]
+    assert [at for at in found if min(at + step, len(stream)) not in (10, 15, 40)] == []
+    assert step > 1 or found == [9, 14, 39]
