@@ -48,7 +48,8 @@ class Server(asyncio.Protocol):
     """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
     first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
     without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2); ``/e.Echo/Leave`` the
-    first, and soon it leaves; ``/e.Echo/Json`` with the beginning of another form."""
+    first, and soon it leaves; ``/e.Echo/Json`` with the beginning of another form; ``/e.Echo/Reset`` as
+    ``One``, and it takes no more."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -91,8 +92,10 @@ class Server(asyncio.Protocol):
             self.connection.send_data(stream, data * 2 if method == "Watch" else data)
         if method == "Leave":
             asyncio.get_running_loop().call_later(0.3, self.transport.abort)  # type: ignore[attr-defined] # of a stream
-        if method in ("One", "Broken", "Told"):
-            self.end(stream, "0" if method == "One" else "15")
+        if method in ("One", "Broken", "Told", "Reset"):
+            self.end(stream, "0" if method in ("One", "Reset") else "15")
+        if method == "Reset":
+            self.connection.reset_stream(stream, 0)
 
     def end(self, stream: int, status: str) -> None:
         if self.methods[stream] not in ("Silent", "Full", "Watch"):

@@ -144,3 +144,20 @@ async def test_a_message_that_ends_as_the_credential_begins_is_not_kept(start, c
         await client.read(until=lambda shown=shown: client.data.endswith(framed(shown)))
     assert SECRET not in client.data
     await finished(running, client)
+
+
+async def test_a_server_that_answers_and_resets_at_once(start, conversing: int) -> None:
+    """As RFC 9113, 8.1, lets it, where it needs no more of the request."""
+    decide = Decide()
+    running = await start(decide=decide)
+    client = await begun(running, conversing, "Reset")
+    client.send(framed(b"one"))
+    await client.read(until=lambda: client.is_ended)
+    assert client.trailers["grpc-status"] == "0"
+    client.send(framed(b"two"))
+    client.connection.send_data(client.stream, b"")
+    client.connection.reset_stream(client.stream)
+    await client.ping()
+    assert [one.ending for one in decide.completions] == [Ending.COMPLETE]
+    assert not decide.messages.forwarded
+    await finished(running, client)
