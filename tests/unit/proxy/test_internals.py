@@ -53,6 +53,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     _http1.Http1Client: "706b7a68f2809929",
     _http2.Http2Connection: "2aab9ba553a3721c",
     _http2.Http2Server: "97aac4eab18a0294",
+    _http2.Http2Client: "a113056f7d2beb2f",  # proxy.unsent_bytes
     _http_h2.BufferedH2Connection: "c085c1abb1f4c477",
     # proxy.next_layer
     next_layer.NextLayer: "02714dcb0ce057df",
