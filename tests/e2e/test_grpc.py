@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from tests.e2e.clients import Administrator, Agent
+from tests.e2e.test_kill_switch import stop
 from tests.free_port import free_port
 
 ALLOWED = """package e2e.grpc
@@ -187,6 +188,20 @@ def test_a_conversation_goes_on_when_its_message_is_approved(administrator: Admi
         told = pool.submit(said, "Talk", "\n\x03one|\n\x03pay", 60)
         administrator.approve(administrator.pending("/tests.Echo/Talk")["id"])
         assert told.result().split() == [r"b'\n\x03one'", r"b'\n\x03pay'"]
+
+
+def test_a_stop_ends_a_conversation(administrator: Administrator, said) -> None:
+    with administrator.policy(HELD_BY_MESSAGE, priority=1), futures.ThreadPoolExecutor(1) as pool:
+        told = pool.submit(said, "Talk", "\n\x03one|\n\x03pay", 60)
+        administrator.pending("/tests.Echo/Talk")
+        stop(administrator, stopped=True)
+        try:
+            answered, refusal = told.result().splitlines()
+        finally:
+            stop(administrator, stopped=False)
+    assert answered == r"b'\n\x03one'"
+    assert refusal.startswith("PERMISSION_DENIED Denied by policy act_")
+    assert "is stopped: an incident" in refusal
 
 
 def test_a_hold_ends_before_the_clients_deadline(administrator: Administrator, said) -> None:
