@@ -188,22 +188,16 @@ class GateStream(MessageStream):
             and not isinstance(event.command, Awaited)
             and self._handle_event != self._lingering
         ):
+            if self._paused is not None:
+                if event.command is self._keep_alive:
+                    yield from self._let_wait()
+                return
             if self.answer_is_late(event):
-                yield from self.withhold_late_answer()
-                yield from self.end_if_answered()
-                self._release_if_done()
-            elif self.is_pause(event):
-                # Never kept for later: by then the stream's events may go another way, which expects none.
-                if self.client_state == self.state_consume_request_body and self._paused is None:
-                    yield from super().handle_event(event)
-                    self._release_if_done()
-            elif self.client_state == self.state_consume_request_body and self._paused is None:
-                error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
-                refuse_with(self.flow, error)
-                yield from self.answer_early()
-            elif event.command is self._keep_alive and self._paused is not None:
-                yield from self._let_wait()
-            return
+                self._go_on_with(self._late_answer())
+            elif self.client_state != self.state_consume_request_body:
+                return
+            elif not self.is_pause(event):
+                self._go_on_with(self._late_body())
         if self._kept_alive is None:
             yield from super().handle_event(event)
         else:
@@ -214,6 +208,25 @@ class GateStream(MessageStream):
                 else:
                     yield command
         self._release_if_done()
+
+    def _go_on_with(self, step: Commands[None]) -> None:
+        """In place of the event that is handled next: a hook in it stops this stream, and not its connection."""
+        before = self._handle_event
+
+        def begin(_: events.Event) -> Commands[None]:
+            self._handle_event = before
+            return step
+
+        self._handle_event = begin
+
+    def _late_answer(self) -> Commands[None]:
+        yield from self.withhold_late_answer()
+        yield from self.end_if_answered()
+
+    def _late_body(self) -> Commands[None]:
+        error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
+        refuse_with(self.flow, error)
+        yield from self.answer_early()
 
     def _let_wait(self) -> Commands[None]:
         """The client hears that its call is still waiting."""

@@ -9,6 +9,9 @@ import h2.connection
 import h2.events
 import pytest
 
+from addons.inspection import AnswerLimits
+from headgate.nlp_policies.model import NlpResult
+from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import (
     CHUNKED,
     MAIL,
@@ -17,6 +20,7 @@ from tests.integration.proxy.answers.scripts import (
     chunk,
     event,
     plain,
+    policy,
 )
 
 
@@ -169,3 +173,40 @@ async def test_a_body_where_there_is_none(inspect, http2_client, upstream_tls, s
         assert b"a body where there is none" in body
         assert MAIL.encode() not in body
         await running.settled()
+
+
+async def test_a_late_answer_that_is_looked_at_stops_no_other_stream(inspect, http2_client) -> None:
+    looking, looked = asyncio.Event(), asyncio.Event()
+
+    async def asking() -> list[NlpResult]:
+        if not looking.is_set():
+            looking.set()
+            await looked.wait()
+        return []
+
+    passes = policy(on_unscannable=Verdict.ALLOW)
+    running = await inspect(passes, limits=AnswerLimits(seconds=0.2), asking=asking)
+    running.upstream.scripts[b"/slow"] = [CHUNKED + b"text/plain\r\n\r\n", chunk(b"x" * 2000), *[b""] * 400]
+    reader, writer = await running.tunnel(alpn=["h2"])
+    http2_client.initiate_connection()
+    authority = f"127.0.0.1:{running.upstream.port}"
+    answered: list[int] = []
+
+    async def ask(stream: int, path: str) -> None:
+        fields = [(":method", "GET"), (":scheme", "https"), (":path", path), (":authority", authority)]
+        http2_client.send_headers(stream, fields, end_stream=True)
+        writer.write(http2_client.data_to_send())
+
+    try:
+        async with asyncio.timeout(10):
+            await ask(1, "/slow")
+            await looking.wait()
+            await ask(3, "/")
+            while 3 not in answered:
+                received = http2_client.receive_data(await reader.read(65536))
+                answered += [one.stream_id for one in received if isinstance(one, h2.events.ResponseReceived)]
+                writer.write(http2_client.data_to_send())
+        assert answered == [3]
+    finally:
+        looked.set()
+        writer.close()
