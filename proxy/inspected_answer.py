@@ -256,15 +256,16 @@ class InspectedAnswer(HttpStream):
         yield from self.send_response()
 
     def _cut(self) -> Commands[None]:
-        """In the middle of a stream: its last words say why, and it does not end as a whole answer does."""
+        """In the middle of a stream: its last words say why, and it does not end as a whole answer does. With HTTP/1,
+        mitmproxy writes no trailers, and the status of gRPC is left out."""
         yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
         data, trailers = self._inspection.last_words()
         if data:
             yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
         yield HttpResponseHook(self.flow)
-        if trailers is not None:
+        if trailers is not None and self.context.client.alpn == b"h2":
             yield SendHttp(ResponseTrailers(self.stream_id, trailers), self.context.client)
-        elif isinstance(self._inspection.pieces, MessagePieces):
+        elif trailers is None and isinstance(self._inspection.pieces, MessagePieces):
             yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
         else:
             yield SendHttp(ResponseProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.client)

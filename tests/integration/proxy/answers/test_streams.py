@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from structlog.testing import capture_logs
 
 from addons.inspection import AnswerLimits
 from addons.streaming import Streaming
@@ -103,6 +104,26 @@ async def test_lines_are_cut_as_well(inspect, answer) -> None:
     assert b"RESPONSE_WITHHELD" in raw
     assert TOKEN.encode() not in raw
     assert completion.inspection["withheld"] is True
+
+
+def message(of: str) -> bytes:
+    """A message of gRPC with one field, in a chunk of its own."""
+    data = b"\n" + bytes([len(of)]) + of.encode()
+    return chunk(b"\0" + len(data).to_bytes(4, "big") + data)
+
+
+@pytest.mark.parametrize("form", ["application/grpc", "application/connect+proto"])
+async def test_messages_over_http_1_are_cut_as_well(inspect, answer, form: str) -> None:
+    """Without the status of gRPC, which is in trailers."""
+    running = await inspect(SECRETS)
+    script = [CHUNKED + f"{form}\r\n\r\n".encode(), message("hello"), message("you"), message(TOKEN), b"0\r\n\r\n"]
+    with capture_logs() as logged:
+        received, raw, completion = await ask(running, answer, *script, method="POST")
+    assert b"hello" in received.body
+    assert not received.complete
+    assert TOKEN.encode() not in raw
+    assert completion.inspection["withheld"] is True
+    assert "connection_crashed" not in str(logged)
 
 
 async def test_the_head_of_a_stream_is_looked_at_first(inspect, answer) -> None:
