@@ -119,7 +119,7 @@ class CallTraces:
         return traced, [BeginTrace(self)], [EndTrace(self)]
 
     def of(self, client: object) -> CallTrace | None:
-        """None: a message of a WebSocket, which has no span of its own."""
+        """None: a message of a WebSocket, or a later one of a call of gRPC, which has no span of its own."""
         return self._calls.get(client) if isinstance(client, FlowState) else None
 
     def begin(self, flow: HTTPFlow) -> None:

@@ -57,11 +57,11 @@ STAYS_AN_ERROR = """
 Builtins and operators return the values of OPA v1.22.2 (`python -m differential`). If OPA writes more digits than a double holds,
 they return the nearest double. No other difference occurred in 1,200,000 generated calls (2026-11-28) and
 in 200,000 calls and expressions after the operators changed (2026-11-29).
-What has no value below `not`, `in`, `with` and a minus has the effect that it has in OPA. Of 44,000 generated policies (2026-11-29),
-none that has a value, or none, in OPA has another one here; some are errors here. In 5 of 20,000, OPA has an error and the engine has a
-value or none: a body whose statements are evaluated in another order can end before the error. Refused, or an error, where OPA has a value: a
-number with a minus that a factor follows (`5 -2*3`; write `5 - 2*3`), a minus at the beginning of a comprehension (`[-x | …]`), a minus
-before a reference in `k, -v in xs`, and `(` on the line after a name.
+An undefined operand of `not`, `in`, `with` or a minus has the effect that it has in OPA. Of 44,000 generated policies (2026-11-29), some are
+errors here; each other one has OPA's value, or is undefined as in OPA. In 5 of 20,000, OPA has an error, and the engine a value or
+none: it evaluates the statements of a body in another order, and can end before the error. These forms have a value in OPA, and are refused or
+errors here: a number with a minus before a factor (`5 -2*3`; write `5 - 2*3`), a minus at the beginning of a comprehension
+(`[-x | …]`), a minus before a reference in `k, -v in xs`, and `(` on the line after a name.
 An expression is rounded once, at its end: `1 / 3 * 3 == 1` is true, as in OPA. Its value has the digits of a double: after
 `third := 1 / 3`, `third * 3 == 1` is true in OPA only. The calls below are errors here, and an error denies:
 
