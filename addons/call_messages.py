@@ -18,7 +18,7 @@ from headgate.gate.held_call import HeldCall
 
 
 class CallMessages(ClientMessages):
-    """``connection``: whose credential the call carries."""
+    """``connection``: whose credential the head of the call carries. Later messages need the same one."""
 
     def __init__(
         self, message_gate: MessageGate, reader: CallReader, flow: HTTPFlow, connection: Connection | None
@@ -29,8 +29,8 @@ class CallMessages(ClientMessages):
         self._covered = _covered(connection)
 
     async def decide(self, frames: bytes) -> tuple[Admitted, bytes]:
-        """Whole messages in their frames, to what is forwarded in their place. Raises HeadgateError."""
-        self.require_allowed()
+        """The action of these whole messages, and what is forwarded in their place. Raises HeadgateError."""
+        self.count_as_call()
         reading = self._reader.begin(self._flow, self.caller, body=frames)
         held = HeldCall(self, partial(client_seconds, self._flow))
         try:
@@ -41,7 +41,7 @@ class CallMessages(ClientMessages):
             reading.end()
         if _covered(held.connection) != self._covered:
             self.not_sent(admitted)
-            raise NoConnectionError("the connection of this call has changed since the call began: begin it again")
+            raise NoConnectionError("the connection of this call has changed since the call began: send the call again")
         return admitted, frames if held.masked_body is None else held.masked_body
 
 

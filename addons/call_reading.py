@@ -58,7 +58,7 @@ class CallReader:
         self.turns = FairTurns(1, "the reading of a large body", rests=True)
 
     def begin(self, flow: HTTPFlow, caller: Caller, body: bytes | None = None) -> "CallReading":
-        """``body``: of its client's next messages; None: the one that the flow has."""
+        """``body``: later messages of the client, read as the call's body; None: the flow's own."""
         return CallReading(self, flow, caller, body)
 
 
@@ -144,7 +144,7 @@ class CallReading:
         return candidate
 
     def charge_masked(self, size: int) -> None:
-        """Counts what a masked copy takes, beside the body. Raises UnavailableError."""
+        """Counts the bytes of a masked copy, beside the body. Raises UnavailableError."""
         self._reserve(size - self._masked_bytes)
         self._masked_bytes = size
 

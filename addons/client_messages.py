@@ -1,5 +1,5 @@
-"""What a client says after its call was allowed: each message is decided and recorded as a call of its own before it is
-forwarded. Every way to ``Admitted`` is the one of ordinary calls.
+"""The messages that a client sends after its call was allowed: each is decided and recorded as a call of its own before
+it is forwarded. ``Admitted`` comes from the gate of ordinary calls only.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class MessageGate:
 
 
 class ClientMessages:
-    """Of one call, until its client leaves."""
+    """The later messages of one call, until its client leaves. Each held one has this as its client."""
 
     def __init__(self, message_gate: MessageGate) -> None:
         self._message_gate = message_gate
@@ -58,8 +58,8 @@ class ClientMessages:
         for held in self._waiting:
             held.waiter.wake()
 
-    def require_allowed(self) -> None:
-        """Raises RateLimitedError: a message counts as a call."""
+    def count_as_call(self) -> None:
+        """Counts a message against the agent's quota. Raises RateLimitedError."""
         limiter = self._message_gate.limiter
         if limiter is not None:
             quota = own_quota(self.caller.identity)

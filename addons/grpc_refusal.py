@@ -78,70 +78,67 @@ def in_callers_form(request: Request, error: HeadgateError, response: Response) 
     return response
 
 
-def closing_words(request: Request, error: HeadgateError) -> tuple[bytes, Headers | None]:
-    """``error`` at the end of an answer that has begun: as data (the last frame of a stream of Connect), or as trailers
-    (gRPC)."""
+def refusal_at_end(request: Request, error: HeadgateError) -> tuple[bytes, Headers | None]:
+    """The data and the trailers that end an answer which has begun, with ``error``: the last frame of a stream of
+    Connect, or the status of gRPC."""
     media_type = request.headers.get("content-type", "").partition(";")[0].strip()
-    told = f"{reason_phrase(error)}: {error.message}"
+    message = f"{reason_phrase(error)}: {error.message}"
     if _CONNECT_STREAM.fullmatch(media_type) is not None:
-        return _last_frame(error, told), None
-    return b"", Headers(_status_fields(error, told))
+        return _last_frame(error, message), None
+    return b"", Headers(_status_fields(error, message))
 
 
 def _grpc(media_type: str, error: HeadgateError, response: Response) -> Response:
-    kept = [(name, value) for name, value in response.headers.fields if name in (b"x-request-id", b"cache-control")]
-    fields = [
-        (b"content-type", media_type.lower().encode("ascii")),
-        (b"content-length", b"0"),
-        *_status_fields(error, f"{response.reason}: {error.message}"),
-        *kept,
-    ]
-    seconds = response.timestamp_start
-    return Response(b"HTTP/1.1", 200, b"OK", Headers(fields), b"", None, seconds, seconds)
+    return _ok(media_type, b"", _status_fields(error, f"{response.reason}: {error.message}"), response)
 
 
-def _status_fields(error: HeadgateError, message: str) -> list[tuple[bytes, bytes]]:
-    code = _CODES.get(error.code, _INTERNAL)
-    told = _UNPRINTABLE.sub(" ", message)[:_MESSAGE_MAX_CHARACTERS].encode("utf-8", "replace")
-    return [
-        (b"grpc-status", b"%d" % code),
-        (b"grpc-message", quote(told, safe=_PLAIN).encode("ascii")),
-        (b"grpc-status-details-bin", base64.b64encode(_status(code, told, error)).rstrip(b"=")),
-    ]
-
-
-def _connect(error: HeadgateError, response: Response) -> Response:
-    """HTTP's status stays; the body says both what Connect's clients and what all others read."""
-    body = json.loads(response.raw_content or b"{}")
-    told = f"{response.reason}: {error.message}"
-    response.raw_content = json.dumps({**_connect_error(error, told), **body}).encode("ascii") + b"\n"
-    response.headers["content-length"] = str(len(response.raw_content))
-    return response
-
-
-def _connect_stream(media_type: str, error: HeadgateError, response: Response) -> Response:
-    """HTTP says 200: clients read the reason from the frame that ends the stream, and of other statuses a code."""
-    body = _last_frame(error, f"{response.reason}: {error.message}")
+def _ok(media_type: str, body: bytes, status: list[tuple[bytes, bytes]], response: Response) -> Response:
+    """HTTP's status is 200; what identifies ``response`` stays."""
     kept = [(name, value) for name, value in response.headers.fields if name in (b"x-request-id", b"cache-control")]
     fields = [
         (b"content-type", media_type.lower().encode("ascii")),
         (b"content-length", b"%d" % len(body)),
+        *status,
         *kept,
     ]
     seconds = response.timestamp_start
     return Response(b"HTTP/1.1", 200, b"OK", Headers(fields), body, None, seconds, seconds)
 
 
-def _last_frame(error: HeadgateError, told: str) -> bytes:
-    end = json.dumps({"error": _connect_error(error, told)}).encode("ascii")
+def _status_fields(error: HeadgateError, message: str) -> list[tuple[bytes, bytes]]:
+    code = _CODES.get(error.code, _INTERNAL)
+    printable = _UNPRINTABLE.sub(" ", message)[:_MESSAGE_MAX_CHARACTERS].encode("utf-8", "replace")
+    return [
+        (b"grpc-status", b"%d" % code),
+        (b"grpc-message", quote(printable, safe=_PLAIN).encode("ascii")),
+        (b"grpc-status-details-bin", base64.b64encode(_status(code, printable, error)).rstrip(b"=")),
+    ]
+
+
+def _connect(error: HeadgateError, response: Response) -> Response:
+    """HTTP's status stays; the body says both what Connect's clients and what all others read."""
+    body = json.loads(response.raw_content or b"{}")
+    message = f"{response.reason}: {error.message}"
+    response.raw_content = json.dumps({**_connect_error(error, message), **body}).encode("ascii") + b"\n"
+    response.headers["content-length"] = str(len(response.raw_content))
+    return response
+
+
+def _connect_stream(media_type: str, error: HeadgateError, response: Response) -> Response:
+    """HTTP says 200: clients read the reason from the frame that ends the stream, and of other statuses a code."""
+    return _ok(media_type, _last_frame(error, f"{response.reason}: {error.message}"), [], response)
+
+
+def _last_frame(error: HeadgateError, message: str) -> bytes:
+    end = json.dumps({"error": _connect_error(error, message)}).encode("ascii")
     return _END_OF_STREAM + len(end).to_bytes(4, "big") + end
 
 
-def _connect_error(error: HeadgateError, told: str) -> dict[str, object]:
+def _connect_error(error: HeadgateError, message: str) -> dict[str, object]:
     details = base64.b64encode(_error_info(error)).rstrip(b"=").decode("ascii")
     return {
         "code": _CONNECT_NAMES[_CODES.get(error.code, _INTERNAL)],
-        "message": told[:_MESSAGE_MAX_CHARACTERS],
+        "message": message[:_MESSAGE_MAX_CHARACTERS],
         "details": [{"type": _ERROR_INFO, "value": details}],
     }
 

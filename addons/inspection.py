@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
-from addons.grpc_refusal import closing_words, in_callers_form
+from addons.grpc_refusal import in_callers_form, refusal_at_end
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.replaced_body import replace_body
@@ -37,7 +37,7 @@ from headgate.protocols.grpc_answer import MessagePieces, comes_in_messages
 
 _log = structlog.get_logger(__name__)
 
-_CANNOT_WAIT: Final = "its client waits for each message of it, and it can be judged only when it has ended"
+_CANNOT_WAIT: Final = "its client waits for each message, and the policies can judge the whole answer only"
 
 IN_PART_SECONDS: Final = 10.0
 """After which the beginning of a slow answer is looked at, and the rest passes as it comes."""
@@ -89,7 +89,7 @@ class Inspection:
         self.pieces: Pieces | MessagePieces | None = None
         """Set where the answer is a stream that is inspected piece by piece."""
         self.may_be_messages = False
-        """Whether an answer that is collected may be a stream of messages, which ``go_on_in_messages``."""
+        """Whether the answer has messages of gRPC or Connect that may pass one by one (``go_on_in_messages``)."""
         self._trailers: tuple[tuple[bytes, bytes], ...] = ()
         self._cleared = bytearray()
         self._beginning: bytes | None = None
@@ -150,7 +150,7 @@ class Inspection:
         return self._tools is None and not head.is_coded and not self._judge.needs_the_whole
 
     def go_on_in_messages(self, collected: bytes) -> MessagePieces:
-        """It has more than one message, and so is a stream: each is looked at, and passes, by itself."""
+        """From now on each message is looked at, and passes, by itself: the second one shows that it is a stream."""
         self.pieces = pieces = MessagePieces()
         pieces.feed(collected)
         return pieces
@@ -209,7 +209,7 @@ class Inspection:
             await self._settle(self._judge.of_head(self._known_head, self._trailers))
 
     def ended_with(self, trailers: Headers) -> None:
-        """After the last message: what ``look_at_stream`` is to look at."""
+        """After the last message: ``look_at_stream`` looks at the trailers next."""
         self._trailers = trailers.fields
 
     def take_cleared(self) -> bytes:
@@ -236,7 +236,7 @@ class Inspection:
     @property
     def _known_request(self) -> Request:
         if self._request is None:
-            raise RuntimeError("an answer that nobody asked for")
+            raise RuntimeError("an answer without a request")
         return self._request
 
     @property
@@ -273,7 +273,7 @@ class Inspection:
     def last_words(self) -> tuple[bytes, Headers | None]:
         """At the place where a stream is cut: the refusal as one more event, line or message, or as trailers."""
         if isinstance(self.pieces, MessagePieces):
-            return closing_words(self._known_request, self._error())
+            return refusal_at_end(self._known_request, self._error())
         text = json.dumps(json.loads(self.refusal().raw_content or b"")).encode("ascii")
         if self._known_head.stream is StreamKind.LINES:
             return text + b"\n", None

@@ -27,7 +27,7 @@ MIB: Final = 1 << 20
 class RequestLimits:
     """In bytes, but for ``header_fields``, ``head_seconds`` (from the first byte of a head, or of the handshake before
     it, to its end), ``upload_seconds`` (from the head of a request to the end of its body) and ``pause_seconds``
-    (after the first messages of a call of gRPC, before it is decided without its end).
+    (without a byte of a call of gRPC, before it is decided without its end).
 
     ``buffered`` is for all request bodies of one process together.
     """

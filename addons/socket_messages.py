@@ -60,7 +60,7 @@ class _Reading:
         self.charge_masked(0)
 
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
-        """A text alone is masked: in other messages the lengths of what was replaced may stand elsewhere."""
+        """Texts only: a binary message may hold the lengths of what is replaced elsewhere."""
         if not self.is_text:
             raise AmbiguousRequestError("a binary message of a WebSocket cannot be masked")
         self.charge_masked(2 * len(body))
@@ -97,7 +97,7 @@ class SocketMessages(ClientMessages):
 
     async def decide(self, content: bytes, *, is_text: bool, charge: Charge) -> AdmittedMessage:
         """Raises HeadgateError."""
-        self.require_allowed()
+        self.count_as_call()
 
         def read(sent: bytes) -> Candidate:
             draft = message_draft(self._handshake, sent, is_text=is_text)
@@ -122,8 +122,8 @@ class SocketMessages(ClientMessages):
         return state is None or answer_judge(self._evaluator, state, self._action) is not None
 
     async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
-        """What the client gets: ``content``, or a text in which policies mask. Raises ResponseWithheldError, and what
-        ends the inspection otherwise."""
+        """What the client gets: ``content``, or the masked text. Raises ResponseWithheldError, and what ends the
+        inspection otherwise."""
         state = self._state
         judge = None if state is None else answer_judge(self._evaluator, state, self._action)
         if judge is None:

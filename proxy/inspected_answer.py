@@ -67,7 +67,7 @@ class InspectedAnswer(HttpStream):
         self._answer_reserved = 0
         self._answer_deadline: commands.RequestWakeup | None = None
         self._waits_on = False
-        self._messages_at = 0
+        self._two_messages_bytes = 0
 
     def start_response_stream(self) -> Commands[None]:
         inspection = flow_state(self.flow).inspection
@@ -184,13 +184,13 @@ class InspectedAnswer(HttpStream):
         self._reserves(0)
 
     def _has_two_messages(self) -> bool:
-        """Looked at no more often than their lengths ask for: each look copies what is collected."""
-        if len(self.response_body_buf) >= self._messages_at:
-            self._messages_at = two_messages_bytes(bytes(self.response_body_buf))
-        return len(self.response_body_buf) >= self._messages_at
+        """Reads the lengths again only when as much has come as they say: each look copies what is collected."""
+        if len(self.response_body_buf) >= self._two_messages_bytes:
+            self._two_messages_bytes = two_messages_bytes(bytes(self.response_body_buf))
+        return len(self.response_body_buf) >= self._two_messages_bytes
 
     def _pass_in_messages(self) -> Commands[None]:
-        """A stream of messages that looked like one answer until its second message."""
+        """The second message has come: the answer is a stream."""
         pieces = self._inspection.go_on_in_messages(bytes(self.response_body_buf))
         yield AnswerPieceHook(self.flow)
         if not self._inspection.is_clear:
@@ -202,8 +202,8 @@ class InspectedAnswer(HttpStream):
         yield from self._forward(pieces)
 
     def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
-        """Trailers of events and lines are not forwarded (RFC 9110, 6.5.1, lets them be dropped): their stream has gone
-        by then. Those of messages say how the call ended."""
+        """Trailers of events and lines are not forwarded (RFC 9110, 6.5.1, lets them be dropped): their stream has
+        passed by then. Those of messages say how the call ended."""
         pieces = self._inspection.pieces
         if pieces is None:
             return
@@ -228,7 +228,7 @@ class InspectedAnswer(HttpStream):
         pieces.finish()
         yield from self._forward(pieces)
         if self.server_state == self.state_errored:
-            return  # cut
+            return  # a message was withheld
         self._inspection.ended_with(trailers)
         yield AnswerPieceHook(self.flow)
         if self._inspection.is_clear:
@@ -237,7 +237,7 @@ class InspectedAnswer(HttpStream):
             yield from self._cut()
 
     def _forward(self, pieces: Pieces | MessagePieces) -> Commands[None]:
-        """All that is whole, once it has been looked at: of messages, so many at a time."""
+        """All that is whole, once it has been looked at. One look is at 1,000 messages, or 4 MiB, at most."""
         while pieces.ready:
             yield AnswerPieceHook(self.flow)
             if not self._inspection.is_clear:

@@ -14,9 +14,9 @@ from headgate.protocols.grpc_frames import whole_messages_bytes
 
 _STREAM: Final = re.compile(rb"application/(?:grpc(?!-web)|connect\+)", re.IGNORECASE)
 _WHOLE_BODY: Final = frozenset({b"content-length", b"content-encoding"})
-"""A body that such a field is about cannot be forwarded in parts."""
+"""A body with such a field cannot be forwarded in parts."""
 LOOK_SECONDS_MIN: Final = 0.01
-"""Between two looks, whatever the client's deadline: one of a nanosecond took all of a processor for two minutes."""
+"""Between two looks at least: with a client's deadline of a nanosecond, looks would take all of a processor."""
 
 
 class InteractiveCall:
@@ -35,7 +35,7 @@ class InteractiveCall:
         if not is_silent or not size:
             return is_silent
         if size == self._read_bytes:
-            return False  # read before, which copies it
+            return False  # the last look has read these bytes, which copies them
         self._read_bytes = size
         return whole_messages_bytes(bytes(body)) > 0
 

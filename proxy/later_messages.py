@@ -1,7 +1,7 @@
 """The messages of an interactive call that are not forwarded yet: undecided, or being decided.
 
-One decision at a time, for all whole messages that have arrived when it begins: their order is kept without a queue,
-and a client that sends faster than is decided makes larger actions, not more.
+There is one decision at a time, for all whole messages that have arrived when it begins. So messages keep their order
+without a queue, and a client that sends faster than the gate decides makes larger actions, not more.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ class LaterMessages:
         self._undecided += data
 
     def ended(self) -> None:
-        """The client sends no more. What is left of a message that is not whole is decided too, as not readable."""
+        """The client sends no more. A message that is cut is decided too, as one that cannot be read."""
         self._has_all = True
 
     def next_decision(self) -> Coroutine[object, object, None] | None:
@@ -67,7 +67,7 @@ class LaterMessages:
         return self._decide(self._batch, frames)
 
     def take(self) -> Batch:
-        """What was decided. Whoever takes it forwards it and calls ``sent``, or refuses its failure."""
+        """What was decided. The caller forwards it and calls ``sent``, or refuses its failure."""
         batch, self._batch = self._batch, None
         if batch is None:
             raise RuntimeError("a decision that nobody asked for")

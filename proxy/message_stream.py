@@ -1,8 +1,8 @@
-"""A stream whose client waits for answers before it has sent all messages (gRPC, Connect; decision 106).
+"""A stream whose client waits for answers before it has sent all messages (gRPC, Connect; decision 122).
 
-The call is decided with the messages that are there, and forwarded without its end. What comes later is decided as
-actions of its own (``addons.call_messages``), beside the answer, and forwarded in order. A refusal ends both sides.
-Other streams pay for one look at an attribute. Extends an internal class of mitmproxy; see ``proxy.layers``.
+The call is decided with the messages that are there, and forwarded without its end. Messages that come later are
+actions of their own (``addons.call_messages``), decided beside the answer and forwarded in order. A refusal ends both
+sides. Other streams pay for one look at an attribute. Extends an internal class of mitmproxy; see ``proxy.layers``.
 """
 
 import time
@@ -26,7 +26,7 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpErrorHook, HttpRequestHook
 
-from addons.grpc_refusal import closing_words
+from addons.grpc_refusal import refusal_at_end
 from addons.identify import as_proxy_refusal
 from addons.metrics import GATE_FAILURES
 from addons.refuse import refuse_with
@@ -55,7 +55,7 @@ class MessageStream(CarryingStream):
     _handle_before: Callable[[events.Event], Commands[None]]
 
     def await_pause(self, pause_seconds: float) -> Commands[None]:
-        """From the head of a request on: its client may wait for an answer after its first messages."""
+        """From the head of a request on: looks whether its client waits for an answer."""
         call = interactive_call(self.flow.request, pause_seconds)
         if call is not None:
             self._handle_event = partial(self._handle_paused, call)
@@ -82,13 +82,13 @@ class MessageStream(CarryingStream):
         self.messages_follow = True
         arrived = bytes(self.request_body_buf)
         self.request_body_buf.clear()
-        first, rest = _cut(arrived)
-        self.flow.request.data.content = first
+        whole_bytes = whole_messages_bytes(arrived)
+        self.flow.request.data.content = arrived[:whole_bytes]
         yield HttpRequestHook(self.flow)
         if (yield from self.check_killed(True)):
             return
-        if self.flow.response is None and (lost := self.lost_bytes()) is not None:
-            refuse_with(self.flow, lost)
+        if self.flow.response is None and (overflow := self.overflow_error()) is not None:
+            refuse_with(self.flow, overflow)
         if self.flow.response is not None:
             yield from self.answer_early()
             return
@@ -101,54 +101,32 @@ class MessageStream(CarryingStream):
         content = self.flow.request.data.content
         if content:
             yield self._with_credential(SendHttp(RequestData(self.stream_id, content), self.context.server))
-        self._later = LaterMessages(messages, rest)
+        self._later = LaterMessages(messages, arrived[whole_bytes:])
         self._handle_before = self._handle_event
         self._handle_event = self._handle_messages
-        if (lost := self.lost_bytes()) is not None:
-            yield from self._refuse(self._later, lost)
+        if (overflow := self.overflow_error()) is not None:
+            yield from self._refuse(self._later, overflow)
         else:
             yield from self._decide_next(self._later)
 
-    def answer_early(self) -> Commands[None]:
-        """Answers before the request has ended, with the refusal that the flow has."""
-        raise NotImplementedError
-
-    def linger(self) -> Commands[None]:
-        """Drops what still comes."""
-        raise NotImplementedError
-
-    def admit_bytes(self, size: int) -> HeadgateError | None:
-        """Counts ``size`` bytes of the request as held; or why that is too much."""
-        raise NotImplementedError
-
-    def release_bytes(self, size: int) -> None:
-        """So many are no longer held."""
-        raise NotImplementedError
-
-    def lost_bytes(self) -> HeadgateError | None:
-        """Why some that came while a hook or a connection was waited for were left out. None: there are none."""
-        raise NotImplementedError
-
     def end_messages(self) -> None:
-        """Whichever way the stream ends."""
+        """At the end of the stream, whichever it was: nothing is forwarded any more."""
         if self._later is not None:
             self._later.end()
 
     def _handle_messages(self, event: events.Event) -> Commands[None]:
         """In place of ``_handle_event`` once the first messages are on their way."""
-        later = self._later
-        if later is None:
-            raise RuntimeError("messages follow that nobody decides")
+        later = self._known_later
         if isinstance(event, events.Wakeup):
             yield from self._decided(later)
         else:
             yield from self._handle_before(event)
         yield from self.end_if_answered()
-        if self.client_state == self.state_stream_request_body and (lost := self.lost_bytes()) is not None:
-            yield from self._refuse(later, lost)
+        if self.client_state == self.state_stream_request_body and (overflow := self.overflow_error()) is not None:
+            yield from self._refuse(later, overflow)
 
     def end_if_answered(self) -> Commands[None]:
-        """A server that has answered without waiting for more, or whose answer is withheld, is sent nothing else."""
+        """Sends nothing else to a server that has answered without waiting for more, or whose answer is withheld."""
         if (
             self._later is None
             or self.client_state != self.state_stream_request_body
@@ -162,10 +140,8 @@ class MessageStream(CarryingStream):
         yield from self.linger()
 
     def state_stream_request_body(self, event: events.Event) -> Commands[None]:
-        """mitmproxy's would forward what arrives."""
-        later = self._later
-        if later is None:
-            raise RuntimeError("messages follow that nobody decides")
+        """In place of mitmproxy's, which forwards what arrives undecided."""
+        later = self._known_later
         if isinstance(event, RequestData):
             later.arrived(event.data)
             if self._unsent_bytes:
@@ -211,18 +187,28 @@ class MessageStream(CarryingStream):
         yield from self._decide_next(later)
 
     def _admit_held(self, later: LaterMessages) -> HeadgateError | None:
+        """Counts what is held of the request: its first messages, the undecided ones, and what the server does not
+        take. Or why that is too much."""
         first = len(self.flow.request.data.content or b"")
         return self.admit_bytes(first + later.size_bytes + self._unsent_bytes)
 
     def _unsent(self) -> int:
+        """Bytes that were forwarded, and that the server has not taken."""
         layers = self.context.layers
         http = layers[layers.index(self) - 1]
         return unsent_bytes(
             http.connections.get(self.context.server) if isinstance(http, HttpLayer) else None, self.stream_id
         )
 
+    @property
+    def _known_later(self) -> LaterMessages:
+        if self._later is None:
+            raise RuntimeError("later messages of a call whose first ones are not forwarded")
+        return self._later
+
     def _refuse(self, later: LaterMessages, failure: BaseException | None) -> Commands[None]:
-        """The call has been forwarded, so that its outcome is unknown. The client learns why it ends."""
+        """Ends both sides. The outcome of the call is unknown, because the server has its first messages. The client
+        learns why the call ends."""
         later.end()
         if isinstance(failure, HeadgateError):
             error = as_proxy_refusal(failure)
@@ -240,7 +226,7 @@ class MessageStream(CarryingStream):
             refuse_with(self.flow, error)
             yield from self.answer_early()
             return
-        data, trailers = closing_words(self.flow.request, error)
+        data, trailers = refusal_at_end(self.flow.request, error)
         if data:
             yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
         if trailers is not None:
@@ -249,7 +235,22 @@ class MessageStream(CarryingStream):
         self.client_state = self.server_state = self.state_errored
         yield from self.linger()
 
+    def answer_early(self) -> Commands[None]:
+        """Answers before the request has ended, with the refusal that the flow has."""
+        raise NotImplementedError
 
-def _cut(arrived: bytes) -> tuple[bytes, bytes]:
-    size = whole_messages_bytes(arrived)
-    return arrived[:size], arrived[size:]
+    def linger(self) -> Commands[None]:
+        """Drops what still comes."""
+        raise NotImplementedError
+
+    def admit_bytes(self, size: int) -> HeadgateError | None:
+        """Counts ``size`` bytes of the request as held; or why that is too much."""
+        raise NotImplementedError
+
+    def release_bytes(self, size: int) -> None:
+        """Counts so many bytes less."""
+        raise NotImplementedError
+
+    def overflow_error(self) -> HeadgateError | None:
+        """Why bytes were dropped that came during a hook, or while the server was connected. None: none were."""
+        raise NotImplementedError

@@ -151,7 +151,7 @@ class GateStream(MessageStream):
         self._budget.release(client_state(self.context.client), size)
         self._reserved -= size
 
-    def lost_bytes(self) -> HeadgateError | None:
+    def overflow_error(self) -> HeadgateError | None:
         return self._overflow
 
     def arrived_while_paused(self, size: int) -> bool:

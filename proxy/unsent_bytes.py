@@ -1,7 +1,8 @@
-"""What was forwarded, and waits because its server does not take it (RFC 9113, 5.2, and its limit of streams).
+"""Bytes that were forwarded, and wait because the server does not take them (RFC 9113: flow control, 5.2, and the limit
+of streams, 5.1.2).
 
-mitmproxy keeps it without a bound. A destination with a window of zero would have a conversation fill the memory of a
-process that serves many agents. With HTTP/1 no more is read from the client while a server takes nothing.
+mitmproxy keeps them without a bound. A destination with a window of zero could fill the memory of a process that serves
+many agents. To a server of HTTP/1 nothing waits here: mitmproxy then reads no more from the client.
 Reads an internal class of mitmproxy; see ``proxy.layers``.
 """
 
@@ -12,7 +13,7 @@ from mitmproxy.proxy.layers.http._events import RequestData
 from mitmproxy.proxy.layers.http._http2 import Http2Client
 
 _PIECE_COST: Final = 256
-"""What keeping a piece costs beside its bytes: a message may be one byte."""
+"""Of memory, for each piece beside its bytes: a message may be one byte."""
 
 
 def unsent_bytes(connection: Layer | None, stream_id: int) -> int:
