@@ -192,6 +192,8 @@ class FlowState:
     waits_for: McpExchange | None = None
     """Set while this call is decided and held, where its client takes other messages before the answer."""
     on_complete: Callable[[Completion], None] | None = None
+    end_messages: Callable[[], None] | None = None
+    """Called when the request has ended, whichever way: no message that follows is forwarded any more."""
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
 
@@ -214,6 +216,8 @@ class FlowState:
     def complete(self, completion: Completion) -> None:
         """Tell, exactly once, how the request ended."""
         self.client.unfinished.discard(self)
+        if self.end_messages is not None:
+            self.end_messages()
         told, self.on_complete = self.on_complete, None
         if told is not None:
             told(completion)

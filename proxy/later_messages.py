@@ -68,14 +68,14 @@ class LaterMessages:
 
     def take(self) -> Batch:
         """What was decided. The caller forwards it and calls ``sent``, or refuses its failure."""
-        batch, self._batch = self._batch, None
-        if batch is None:
+        if self._batch is None:
             raise RuntimeError("a decision that nobody asked for")
-        return batch
+        return self._batch
 
     def sent(self, batch: Batch) -> None:
         if batch.admitted is None:
             raise RuntimeError("messages were forwarded that nobody admitted")
+        self._batch = None
         self._messages.sent(batch.admitted, len(batch.content))
 
     def end(self) -> None:

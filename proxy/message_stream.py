@@ -102,17 +102,13 @@ class MessageStream(CarryingStream):
         if content:
             yield self._with_credential(SendHttp(RequestData(self.stream_id, content), self.context.server))
         self._later = LaterMessages(messages, arrived[whole_bytes:])
+        flow_state(self.flow).end_messages = self._later.end
         self._handle_before = self._handle_event
         self._handle_event = self._handle_messages
         if (overflow := self.overflow_error()) is not None:
             yield from self._refuse(self._later, overflow)
         else:
             yield from self._decide_next(self._later)
-
-    def end_messages(self) -> None:
-        """At the end of the stream, whichever it was: nothing is forwarded any more."""
-        if self._later is not None:
-            self._later.end()
 
     def _handle_messages(self, event: events.Event) -> Commands[None]:
         """In place of ``_handle_event`` once the first messages are on their way."""

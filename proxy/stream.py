@@ -251,7 +251,6 @@ class GateStream(MessageStream):
             self._release()
 
     def _release(self) -> None:
-        self.end_messages()
         self.release_answer()
         if self._reserved:
             self._budget.release(client_state(self.context.client), self._reserved)

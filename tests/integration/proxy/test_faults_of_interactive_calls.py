@@ -4,6 +4,7 @@ call ends, and no other one of the connection."""
 import asyncio
 from dataclasses import dataclass
 
+import pytest
 from mitmproxy.http import HTTPFlow
 
 from addons.http_call import http_call
@@ -161,3 +162,20 @@ async def test_a_server_that_answers_and_resets_at_once(start, conversing: int) 
     assert [one.ending for one in decide.completions] == [Ending.COMPLETE]
     assert not decide.messages.forwarded
     await finished(running, client)
+
+
+async def test_a_message_that_was_admitted_when_the_connection_crashes_is_not_sent(start, conversing: int) -> None:
+    async def no_bytes(_: bytes) -> bytes:
+        return None  # type: ignore[return-value] # what the layer below cannot write
+
+    decide = Decide(messages=Messages(no_bytes))
+    running = await start(decide=decide)
+    client = await begun(running, conversing)
+    client.send(framed(b"one"))
+    await client.read(until=lambda: client.data == framed(b"one"))
+    client.send(framed(b"two"))
+    with pytest.raises(ConnectionResetError):
+        await client.read(until=lambda: client.is_ended)
+    await finished(running, client)
+    assert (decide.messages.dropped, decide.messages.forwarded) == (1, [])
+    assert [one.ending for one in decide.completions] == [Ending.BROKEN]
