@@ -8,7 +8,7 @@ import pytest
 from admin_api.services.traffic_review import for_review
 from admin_api.traffic.archive import archive_of
 from headgate.traffic.mask_exchange import mask_exchange
-from headgate.traffic.model import Message
+from headgate.traffic.model import CaptureLevel, Message
 from headgate.traffic.sealed_exchange import seal_exchange
 from tests.unit.traffic.samples import sample, vault_in
 
@@ -79,7 +79,8 @@ def test_sizes_are_those_of_the_wire_and_what_was_not_kept_is_said(entry_of: Any
     beginning = entry_of(response=answer(b"begin \xe2\x82\xac no", 500_000, (b"content-type", b"text/plain")))
     assert beginning["response"]["bodySize"] == 500_000
     assert beginning["response"]["content"]["comment"] == "not captured: only its beginning"
-    sent = entry_of(request=Message((), None, 2_000, "HTTP/1.1", 10.0, 10.1))["request"]
+    heads = Message((), None, 2_000, "HTTP/1.1", 10.0, 10.1)
+    sent = entry_of(request=heads, level=CaptureLevel.HEADS)["request"]
     assert (sent["bodySize"], sent["postData"]["comment"]) == (2_000, "not captured: heads only")
 
 
