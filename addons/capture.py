@@ -45,9 +45,9 @@ class Capture:
         is_unmasked: bool = False,
         masked_body: bytes | None = None,
     ) -> None:
-        """Capture this call, where the organization's rules or ``mark``, its policies' word, say so.
+        """Captures this call, where the organization's rules or ``mark``, the choice of its policies, say so.
 
-        ``is_unmasked``: it may hold what a policy masks. ``masked_body``: kept in place of what the agent sent.
+        ``is_unmasked`` and ``masked_body``: see ``CapturedCall``.
         """
         level = rules.level(
             agent_id=action.agent_id,

@@ -16,7 +16,7 @@ from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
 _QUOTED_MAX: Final = 500
 _UNSEEN: Final = "it broke off before policies about content had looked at it"
 _NOT_KEPT: Final = f"/{MASK}"
-"""Path and query of a call that may hold what a policy masks: they may hold it too."""
+"""In place of path and query, which may hold what a policy masks too."""
 
 
 class Captures(Protocol):
@@ -54,7 +54,10 @@ class CapturingMeter(ResponseMeter):
 
 
 class CapturedCall:
-    """One call that is being captured, from its decision to its end."""
+    """One call that is being captured, from its decision to its end.
+
+    ``is_unmasked``: the request may hold what a policy masks. ``masked_body``: kept in place of what the agent sent.
+    """
 
     __slots__ = (
         "_captures", "_is_unmasked", "_limit", "_masked_body", "_meter", "_reserved", "action", "action_id", "decision",

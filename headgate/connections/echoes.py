@@ -98,8 +98,8 @@ class EchoStream:
         self._held = b""
 
     def feed(self, data: bytes, *, ends_message: bool = False) -> bytes:
-        """``ends_message``: the head of the next message of gRPC follows, which no echo has in it. Its client may wait
-        for all of this one before it says more."""
+        """``ends_message``: a message of gRPC ends with ``data``. No echo goes on in the head of the next one, and the
+        client may wait for all of this one before it sends more."""
         masked = self._mask.mask(self._held + data)
         held = 0 if ends_message else self._mask.pending(masked)
         self._held = masked[len(masked) - held :]

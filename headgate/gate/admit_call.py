@@ -54,7 +54,7 @@ class Reading(Protocol):
         """``call`` as if it had been sent with this body. Raises HeadgateError."""
 
     def charge_masked(self, size: int) -> None:
-        """See ``masked_call.Charge``. At the end of the call nothing stays charged."""
+        """A ``masked_call.Charge``. The reading gives it back at the end of the call."""
 
 
 type Enforced = Callable[[OrganizationState, Candidate], BoundCandidate]
@@ -143,7 +143,7 @@ class _InterceptedCall:
         if not isinstance(answer, Pending):
             return answer
         self.reading.drop()
-        self.held.drop_large()
+        self.held.drop_large_body()
         return Held(partial(self.gate.holds.wait, decided.identity, answer, decided.decision, self.held))
 
     async def record(self, decided: Decided) -> Admitted | DecideAgain:

@@ -12,7 +12,7 @@ from headgate.policies.model import Requirement
 from headgate.traffic.model import CaptureLevel
 
 KEPT_MASKED_BYTES_MAX: Final = 4 << 10
-"""Of a masked body while its call waits."""
+"""Of a masked body that is kept while its call waits."""
 
 
 class Client(Protocol):
@@ -38,11 +38,13 @@ def _waits_on() -> None:
 
 @dataclass(slots=True, eq=False)
 class HeldCall:
-    """One request while it is held: who waits, for what, until when (the event loop's clock). ``capture``: what the
-    policies of its last decision say of keeping it for review. ``masked_body``: what is sent
-    in place of the body, by its last decision; ``is_unmasked``: what a policy masks is, or may be, in what would be
-    sent, or was noted before any decision; ``connection``: whose credential that decision covers.
-    ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held."""
+    """One request while it is held: who waits, for what, until when (the event loop's clock).
+
+    ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held.
+    The last four are of its last decision. ``capture``: what the policies say of keeping the request for review.
+    ``masked_body``: sent in place of the body. ``is_unmasked``: what a policy masks is, or may be, in what would be
+    sent; so it is before any decision. ``connection``: whose credential the decision covers.
+    """
 
     client: Client
     client_seconds: Callable[[], float | None] = _waits_on
@@ -54,8 +56,8 @@ class HeldCall:
     is_unmasked: bool = True
     connection: Connection | None = None
 
-    def drop_large(self) -> None:
-        """While the call waits: it is made again with the next decision."""
+    def drop_large_body(self) -> None:
+        """Drops a large masked body while the call waits. The next decision makes it again."""
         if self.masked_body is not None and len(self.masked_body) > KEPT_MASKED_BYTES_MAX:
             self.masked_body, self.is_unmasked = None, True
 

@@ -168,7 +168,7 @@ def judged_pieces(call: AnsweredCall, head: AnswerHead, pieces: bytes, windows: 
 
 
 def judged_messages(call: AnsweredCall, head: AnswerHead, stretch: bytes, windows: Windows) -> JudgedContent:
-    """What has come of an answer of gRPC or Connect, and what it makes together with what came before."""
+    """The messages of gRPC or Connect that have come, and their texts together with those before them."""
     read = read_messages(head, stretch)
     value: JsonObject = {"tool": call.tool, "operation": call.operation, _MESSAGES: read.values}
     text = "\n".join(json.dumps(one, ensure_ascii=False) for one in read.values)

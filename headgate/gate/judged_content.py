@@ -1,8 +1,8 @@
 """Extracts the text that content policies judge from an action: everything that would be sent.
 
-A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params; of a WebSocket
-the message, of which the params may have the digest only. Files and archives are attachments, which detectors open.
-Unreadable content is reported, because finding nothing in it proves nothing.
+A catalogue names some fields of a call, but all are sent, so the body is judged as well as the params. So is the
+message of a WebSocket, of which the params may have the digest only. Files and archives are attachments, which
+detectors open. Unreadable content is reported, because finding nothing in it proves nothing.
 """
 
 import re
@@ -72,7 +72,7 @@ def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, sent:
 
 
 def _message(draft: ActionDraft, message: bytes, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:
-    """Of a WebSocket: its bytes, once, in place of what the params show of them."""
+    """Of a WebSocket: its bytes, in place of what the params show of them."""
     value["params"] = {name: one for name, one in draft.params.items() if name != MESSAGE}
     attachments: list[Attachment] = []
     body = _body(message, "", attachments) if message else None

@@ -22,7 +22,7 @@ _BODY: Final = "body"
 _LARGE_BYTES: Final = 4 << 10
 _WIDEST_CHARACTER: Final = 4
 _PLACE_BYTES: Final = 352
-"""Of memory, for a value of JSON with its path and its place."""
+"""Of memory, for each value of JSON with its path and its place."""
 _CHARSETS: Final = frozenset(("", "utf-8", "utf8", "us-ascii"))
 _SIGNED_NAME: Final = re.compile(rb"signature|digest|sha-?(?:1|256|512)|md5|hmac|checksum|\bcrc", re.IGNORECASE)
 _SIGNED_SCHEME: Final = re.compile(
@@ -48,8 +48,8 @@ class MaskedBody:
 
 
 def weight_of_masking(body: bytes, found: Sequence[FoundText]) -> int:
-    """Bytes of memory, about, that it takes to make a ``MaskedBody``: the text before and after, of which one character
-    may widen all, the places and values of JSON, and the bytes that come of it."""
+    """Bytes of memory, about, that making a ``MaskedBody`` takes: the text before and after (one wide character makes
+    all of it wide), the places and values of JSON, and the masked bytes."""
     width = 1 if body.isascii() else _WIDEST_CHARACTER
     added = sum(len(_mask(one.kind)) for one in found)
     return 2 * width * (len(body) + added) + len(body) + added + _PLACE_BYTES * body.count(b",")

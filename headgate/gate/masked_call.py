@@ -14,7 +14,7 @@ type Read = Callable[[HttpCall, bytes], Awaitable[Candidate]]
 """The call with another body, or the message with another text."""
 
 type Charge = Callable[[int], None]
-"""Counts so many bytes as what the masked copy takes, in place of what was counted for it before. Raises
+"""Counts the bytes that the masked copy takes, in place of those that were counted for it before. Raises
 UnavailableError where there is no room."""
 
 type BindMasked = Callable[[Candidate], Awaitable[BoundCandidate]]
@@ -28,7 +28,7 @@ async def masked_call(
     candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge = not_charged
 ) -> Masked | None:
     """None: it cannot be replaced, or the call would be another one with it. Raises what ``charge`` raises, and what
-    ``read`` and ``bind`` raise for other reasons than the call. What is charged stays so with a copy that is there."""
+    ``read`` and ``bind`` raise for other reasons than the call. Only a copy that is returned stays charged."""
     masked: Masked | None = None
     try:
         masked = await _masked_call(candidate, found, read, bind, charge)
@@ -44,7 +44,7 @@ async def _masked_call(
     draft, call = candidate.draft, candidate.draft.call
     if call is None:
         return None
-    # What a handshake says of its body or has signed is not about the messages that follow.
+    # The fields of a handshake describe and sign its own body, and not the messages that follow.
     fields, query = (call.headers, call.query) if draft.message is None else ((), "")
     charge(weight_of_masking(draft.content, found))
     made = await masked_in_time(fields, query, draft.content, found)

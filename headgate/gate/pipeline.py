@@ -201,7 +201,7 @@ async def decide_masked(
     it, or cannot look at all of it. Then that policy holds the call as it was (``first``)."""
     second = await pipeline.decide(state, masked.candidate, recall)
     before = {str(entry["policy_id"]): entry for entry in first.nlp}
-    masking = {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK} & before.keys()
+    masking = _masking_policies(state) & before.keys()
     said = {str(entry["policy_id"]): entry for entry in second.nlp}
     is_proven = all(one in said and _is_clear(said[one]) for one in masking)
     if second.verdict is not Verdict.DENY and not is_proven:
@@ -220,15 +220,19 @@ async def decide_masked(
 
 
 def is_unmasked(state: OrganizationState, decision: Decision) -> bool:
-    """Whether a policy that masks found something that is still in the call, or failed to look. Where none looked, as a
-    call is denied before, nothing is known to be in it; what a policy lets pass unopened (``on_unscannable``) neither.
-    """
-    masking = {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK}
+    """Whether a policy that masks found something that is still in the call, or failed. False where no such policy
+    looked, because the call was denied before, and where it lets content pass that cannot be opened
+    (``on_unscannable``)."""
+    masking = _masking_policies(state)
     return bool(decision.to_mask) or any(
         entry["outcome"] != Outcome.CLEAR and entry["decision"] != OnMatch.MASK.value
         for entry in decision.nlp
         if str(entry["policy_id"]) in masking
     )
+
+
+def _masking_policies(state: OrganizationState) -> set[str]:
+    return {one.policy_id for one in state.nlp_policies if one.draft.on_match is OnMatch.MASK}
 
 
 def _is_clear(entry: JsonObject) -> bool:

@@ -187,8 +187,8 @@ class _Derivation:
         return Facts(negation(facts.must), holds, TRUE, facts.fails)
 
     def _has_operands(self, negated: Expression) -> Formula:
-        """True if no operand that is evaluated before the negation is undefined: the negation would be, too. What
-        ``==`` compares is no such operand where it is a reference."""
+        """True if all operands that are evaluated before the negation have a value: else the negation is undefined.
+        A reference that ``==`` compares is no such operand."""
         match negated:
             case Comparison("Eq", left, right) | Assignment(None, left, right):
                 operands: tuple[Expression, ...] = tuple(one for one in (left, right) if not isinstance(one, Reference))

@@ -250,8 +250,8 @@ def _unknown_cost(tree: JsonObject) -> Iterator[Finding]:
             if (side, node["op"]) in above:
                 message = (
                     f"{'.'.join(('input', *mention.path))} is undefined where the price of a model is not known, and"
-                    " the rule then does not hold: negate a rule (`not left`, with `left if … < …`), or ask for"
-                    " input.usage.price_known"
+                    " the rule then does not hold: negate a rule (`not money_left`, with `money_left if … < …`), or ask"
+                    " for input.usage.price_known"
                 )
                 yield Finding(FindingCode.UNKNOWN_COST, message, mention.place)
 

@@ -22,7 +22,7 @@ _ALWAYS_THERE: Final = frozenset(
     | {("agent", "id"), ("agent", "name")}
 )
 _ANY_MEMBERS: Final = frozenset({"params", "context", "delegation", "session", "provenance"})
-"""Here one member says nothing about another. Of ``http`` or ``llm``, most are there together."""
+"""Parts of the call whose members are independent. Those of ``http`` or ``llm`` are mostly there together."""
 _COST: Final = "cost_usd"
 _BODY: Final = ("params", "body")
 _TYPE_CHECKS: Final = frozenset({"is_object", "is_array", "is_string"})
@@ -72,8 +72,8 @@ def _strict_rules(rules: Sequence[WrittenRule]) -> Iterator[WrittenRule]:
 
 
 def _operands(negated: JsonValue) -> Iterator[Mention]:
-    """What is evaluated before the negation. References that ``==`` compares are not, and a comprehension always has a
-    value."""
+    """Operands that are evaluated before the negation, and may be undefined. References that ``==`` compares are not
+    evaluated before it, and a comprehension always has a value."""
     [(kind, node)] = negated.items() if isinstance(negated, dict) else [("", None)]
     if kind in _REFERENCES or kind in _COMPREHENSIONS or not isinstance(node, dict):
         return
@@ -102,7 +102,8 @@ def _may_be_missing(mention: Mention, names: frozenset[str]) -> bool:
 
 
 def _required(member: Mention) -> Mention:
-    """What must be there for the member to be there, most likely: itself, or the part of the call that it describes."""
+    """The member itself, or the part of the call that has it. If a rule requires that, the member is most likely
+    there."""
     is_alone = member.root != "input" or member.path[0] in _ANY_MEMBERS or member.path[-1] == _COST
     return member if is_alone else replace(member, path=member.path[:1])
 
@@ -112,7 +113,7 @@ def _is_within(member: Mention, container: Mention) -> bool:
 
 
 def _names_of_documents(tree: JsonObject) -> frozenset[str]:
-    """Names of members of data documents, which their authors know."""
+    """Names of members of data documents, whose authors know which are there."""
     walked = [node for _, node in nodes(tree["rules"], "SomeIn")]
     of_documents = [node for node in walked if {one.root for one in mentions(node["collection"])} == {"data"}]
     return frozenset(one.root for node in of_documents for one in mentions([node["key"], node["value"]]))

@@ -128,7 +128,7 @@ def _helper(name: str, lines: Sequence[str]) -> str:
 
 
 def _written(helper: str, condition: Condition) -> tuple[str, list[str]]:
-    """A rule for what must not hold, or an empty text; and the lines of the condition.
+    """The rule that the condition negates, or an empty text; and the lines of the condition.
 
     ``not input.params.x in [1]`` is undefined without the member; ``not helper`` holds.
     """
@@ -144,7 +144,7 @@ def _condition(condition: Condition) -> Iterator[str]:
         case Operator.EQUALS:
             yield f"{field} == {_literal(value)}"
         case Operator.NOT_EQUALS:
-            # Of a reference, == is no call: without the field, the negation holds.
+            # OPA evaluates no reference before a negated ==: without the field, the negation holds.
             yield f"not {field} == {_literal(value)}"
         case Operator.IN:
             yield f"{field} in {_literal(value)}"

@@ -99,7 +99,7 @@ class ActionDraft:
     ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp``: where it is a
     message of MCP. ``effect`` is None where nothing says what the action does.
     ``catalogue_sha256`` is the digest of the entry that interpreted the call, where one did. ``facts``: where the call
-    is one of a recognised protocol. ``message``: the very bytes of a message of a WebSocket, which is sent over the
+    is one of a recognised protocol. ``message``: the bytes of a message of a WebSocket, which is sent over the
     connection that ``read_call`` opened; the digest covers them.
     """
 
@@ -130,7 +130,7 @@ class ActionDraft:
 
     @property
     def content(self) -> bytes:
-        """What is sent behind the head: the message of a WebSocket, or the body, still in its content coding."""
+        """What is sent after the head: the message of a WebSocket, or the body, still in its content coding."""
         if self.message is not None:
             return self.message
         return b"" if self.read_call is None else self.read_call.call.body

@@ -20,11 +20,12 @@ _CODINGS: Final = frozenset({b"grpc-encoding", b"connect-content-encoding"})
 
 
 def comes_in_messages(head: AnswerHead) -> bool:
+    """Whether the body consists of frames: gRPC, or a stream of Connect. gRPC-Web is read as a whole."""
     return _FORM.fullmatch(head.media_type) is not None
 
 
 class MessagePieces:
-    """As ``answer_pieces.Pieces``: each whole message is a piece."""
+    """The interface of ``answer_pieces.Pieces``, with each whole message as a piece."""
 
     __slots__ = ("_ready_to", "_waiting")
 
@@ -41,7 +42,7 @@ class MessagePieces:
         self._ready_to = whole_messages_bytes(self._waiting)
 
     def finish(self) -> None:
-        """Nothing comes any more: what is left is a piece as well."""
+        """At the end of the answer: bytes that are no whole message are a piece as well."""
         self._ready_to = len(self._waiting)
 
     @property
@@ -58,8 +59,9 @@ class MessagePieces:
 
 @dataclass(frozen=True, slots=True)
 class AnswerMessages:
-    """``values``: each message as JSON. ``opaque``: bytes that are neither text nor message, and messages that are not
-    read, with their places in ``values``. ``unread``: why the first of these is not."""
+    """``values``: each message as JSON; None for one that cannot be read. ``opaque``: such messages, and bytes within
+    messages that are neither text nor message, with their places in ``values``. ``unread``: why the first message that
+    cannot be read is not."""
 
     values: list[JsonValue]
     opaque: list[tuple[Place, bytes]]
@@ -67,7 +69,7 @@ class AnswerMessages:
 
 
 def read_messages(head: AnswerHead, stretch: bytes) -> AnswerMessages:
-    """What whole messages say; those of Protocol Buffers by number."""
+    """The content of whole messages; that of Protocol Buffers by number."""
     codec = (found["codec"] or "proto") if (found := _FORM.fullmatch(head.media_type)) is not None else ""
     coding = next((value.decode("latin-1") for name, value in head.fields if name.lower() in _CODINGS), None)
     values: list[JsonValue] = []

@@ -22,7 +22,7 @@ MESSAGE_BYTES_MAX: Final = 4 << 20
 """Of all messages of one call, decompressed: what servers take for one message by default."""
 _HEAD_BYTES: Final = 5
 COMPRESSED: Final = 1
-"""The flag of a frame."""
+"""The flag of a frame whose message is compressed."""
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
 
 
@@ -55,8 +55,8 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
 
 
 def whole_messages_bytes(data: bytes | bytearray) -> int:
-    """How many of the bytes are whole messages, of as many as ``read_frames`` reads of one call; the first message
-    counts whatever its size."""
+    """How many of the bytes are whole messages: at most ``MESSAGES_MAX`` messages and ``MESSAGE_BYTES_MAX``, as
+    ``read_frames`` reads of one call. The first message counts whatever its size."""
     end = 0
     for number in range(MESSAGES_MAX):
         after = end + _HEAD_BYTES + int.from_bytes(data[end + 1 : end + _HEAD_BYTES], "big")
@@ -67,7 +67,7 @@ def whole_messages_bytes(data: bytes | bytearray) -> int:
 
 
 class MessageEnds:
-    """Where messages end, of a stream of them that comes in pieces. Keeps no message."""
+    """Finds the ends of messages in a stream of frames that comes in pieces. Keeps no message."""
 
     __slots__ = ("_head", "_left_bytes")
 
@@ -76,7 +76,7 @@ class MessageEnds:
         self._left_bytes = 0
 
     def feed(self, data: bytes) -> bool:
-        """Whether the last of these bytes is the last one of a message."""
+        """Whether a message ends with the last of these bytes."""
         at = 0
         while at < len(data):
             if self._left_bytes:
@@ -94,7 +94,7 @@ class MessageEnds:
 
 
 def two_messages_bytes(data: bytes) -> int:
-    """How many bytes two messages take, as far as their beginnings say."""
+    """How many bytes the first two messages take at least, by those of their heads that are there."""
     end = 0
     for _ in range(2):
         head = data[end : end + _HEAD_BYTES]
@@ -116,7 +116,7 @@ def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
 
 
 def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Flags and message of each. Raises UnreadableError where the last one is cut."""
+    """Flags and message of each frame. Raises UnreadableError if the last one is cut."""
     at = 0
     while at < len(data):
         start = at + _HEAD_BYTES

@@ -15,6 +15,8 @@ from headgate.traffic.model import Captured, CaptureLevel, HeaderFields, Message
 
 TARGET_MAX: Final = 2_000
 ERROR_MAX: Final = 500
+_HEADS_ONLY: Final = "heads only"
+_NO_MASKED_COPY: Final = "a content policy masks it, and no masked copy was kept"
 _ALWAYS_SECRET: Final = frozenset({"set-cookie", "cookie", "authorization", "proxy-authorization", "x-agent-key"})
 
 
@@ -92,9 +94,10 @@ def _message(where: str, message: Message, level: CaptureLevel, masking: JsonObj
 
 def _body(message: Message, level: CaptureLevel) -> MaskedBody:
     if message.body is None:
-        said = "heads only" if level is CaptureLevel.HEADS else "a content policy masks it, and no masked copy was kept"
-        why = None if message.size_bytes == 0 else said
-        return MaskedBody("" if why is None else None, message.size_bytes, omitted=why)
+        if message.size_bytes == 0:
+            return MaskedBody("", 0)
+        why = _HEADS_ONLY if level is CaptureLevel.HEADS else _NO_MASKED_COPY
+        return MaskedBody(None, message.size_bytes, omitted=why)
     named = {name.lower(): value.decode("latin-1") for name, value in message.headers}
     return mask_body(
         message.body,

@@ -153,5 +153,5 @@ def test_what_is_left_of_what_a_policy_masks_is_noted(entries: Any, is_left: boo
 @pytest.mark.parametrize(("size", "is_kept"), [(KEPT_MASKED_BYTES_MAX, True), (KEPT_MASKED_BYTES_MAX + 1, False)])
 def test_a_large_masked_body_is_not_kept_while_its_call_waits(size: int, is_kept: bool) -> None:
     held = HeldCall(cast("Any", None), masked_body=b"x" * size, is_unmasked=False)
-    held.drop_large()
+    held.drop_large_body()
     assert (held.masked_body is not None, held.is_unmasked) == (is_kept, not is_kept)
