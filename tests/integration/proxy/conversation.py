@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 import h2.config
 import h2.connection
 import h2.events
+from mitmproxy.http import HTTPFlow
 
-from tests.integration.proxy.conftest import Running
+from addons.refuse import refuse_with
+from addons.verdict import flow_state, is_open
+from headgate.gate.refusals import ActionDeniedError
+from headgate.kernel.errors import HeadgateError
+from tests.integration.proxy.conftest import Allow, Running
 
 RECEIVED: dict[str, list[bytes]] = {}
 """What the server got, by method."""
@@ -44,12 +49,39 @@ class Messages:
         self.left += 1
 
 
+@dataclass
+class Decide(Allow):
+    """Allows the call, or refuses it with ``first``; ``messages`` decides about later messages."""
+
+    messages: Messages = field(default_factory=Messages)
+    first: HeadgateError | None = None
+    decided: int = 0
+
+    async def request(self, flow: HTTPFlow) -> None:
+        if is_open(flow) and flow_state(flow).stream.messages_follow:
+            flow_state(flow).messages = self.messages  # type: ignore[assignment] # a double
+            self.decided += 1
+            if self.first is not None:
+                refuse_with(flow, self.first)
+        await super().request(flow)
+
+
+async def denies(frames: bytes) -> bytes:
+    """A verdict of ``Messages``."""
+    if b"secret" in frames:
+        raise ActionDeniedError("no secrets", details={"action_id": "act_1"})
+    return frames
+
+
 class Server(asyncio.Protocol):
-    """Answers each message with itself; ``/e.Echo/One`` the first only; ``/e.Echo/Silent`` none; ``/e.Echo/Broken`` the
-    first, and then it fails; ``/e.Echo/Told`` the same, with an address in its trailers; ``/e.Echo/Watch`` each twice,
-    without an end; ``/e.Echo/Full`` none, and it makes no room for more (RFC 9113, 5.2); ``/e.Echo/Leave`` the
-    first, and soon it leaves; ``/e.Echo/Json`` with the beginning of another form; ``/e.Echo/Reset`` as
-    ``One``, and it takes no more."""
+    """Answers each message with itself. These methods of ``e.Echo`` do otherwise:
+
+    ``One``: answers the first message, and ends. ``Reset``: as ``One``, and resets the stream. ``Broken``: as ``One``,
+    with the status of a failure. ``Told``: as ``Broken``, with an address in the trailers. ``Silent``: never answers.
+    ``Full``: as ``Silent``, and gives the client no window (RFC 9113, 5.2). ``Watch``: answers each message twice, and
+    never ends. ``Leave``: closes the connection soon after the first answer. ``Json``: answers with another
+    Content-Type.
+    """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = transport
@@ -164,3 +196,16 @@ async def begun(running: Running, port: int, method: str = "Chat", form: str = "
     client = Client(reader, writer, f"127.0.0.1:{port}", f"/e.Echo/{method}", form)
     client.flush()
     return client
+
+
+async def finished(running: Running, client: Client) -> None:
+    """Nothing is held any more."""
+    client.writer.close()
+    await running.settled()
+    assert running.gate.budget.used_bytes == 0
+
+
+async def until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not holds():
+            await asyncio.sleep(0.01)

@@ -13,8 +13,7 @@ from addons.metrics import GATE_FAILURES
 from addons.verdict import Ending, flow_state, is_open
 from headgate.connections.echoes import EchoMask
 from tests.integration.proxy.conftest import Allow
-from tests.integration.proxy.conversation import END, RECEIVED, Messages, begun, framed
-from tests.integration.proxy.test_interactive_calls import Decide, finished, until
+from tests.integration.proxy.conversation import END, RECEIVED, Decide, Messages, begun, finished, framed, until
 
 SECRET = b"tok_live/9f8e7d6c5b4a"
 

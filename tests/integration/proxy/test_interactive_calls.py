@@ -3,54 +3,24 @@ own clients and servers are in tests/e2e/test_grpc.py."""
 
 import asyncio
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import pytest
-from mitmproxy.http import HTTPFlow
 
 from addons.limits import RequestLimits
-from addons.refuse import refuse_with
-from addons.verdict import Ending, flow_state, is_open
+from addons.verdict import Ending
 from headgate.gate.refusals import ActionDeniedError
-from headgate.kernel.errors import HeadgateError
-from tests.integration.proxy.conftest import Allow, Running
-from tests.integration.proxy.conversation import CUT, END, RECEIVED, Client, Messages, begun, framed
-
-
-@dataclass
-class Decide(Allow):
-    messages: Messages = field(default_factory=Messages)
-
-    first: HeadgateError | None = None
-    decided: int = 0
-
-    async def request(self, flow: HTTPFlow) -> None:
-        if is_open(flow) and flow_state(flow).stream.messages_follow:
-            flow_state(flow).messages = self.messages  # type: ignore[assignment] # a double
-            self.decided += 1
-            if self.first is not None:
-                refuse_with(flow, self.first)
-        await super().request(flow)
-
-
-async def finished(running: Running, client: Client) -> None:
-    """Nothing is held any more."""
-    client.writer.close()
-    await running.settled()
-    assert running.gate.budget.used_bytes == 0
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not holds():
-            await asyncio.sleep(0.01)
-
-
-async def denies(frames: bytes) -> bytes:
-    if b"secret" in frames:
-        raise ActionDeniedError("no secrets", details={"action_id": "act_1"})
-    return frames
+from tests.integration.proxy.conversation import (
+    CUT,
+    END,
+    RECEIVED,
+    Decide,
+    Messages,
+    begun,
+    denies,
+    finished,
+    framed,
+    until,
+)
 
 
 async def test_each_message_is_decided_and_answered_before_the_next(start, conversing: int) -> None:

@@ -1,4 +1,4 @@
-"""Which calls may be forwarded without their end, and how often it is looked whether they wait."""
+"""Which calls may be forwarded without their end, and how often the proxy looks whether they wait."""
 
 import pytest
 from mitmproxy.http import Headers, Request
@@ -7,16 +7,33 @@ from mitmproxy.proxy.utils import ReceiveBuffer
 from proxy.interactive_call import LOOK_SECONDS_MIN, interactive_call
 
 
-def call(**fields: str) -> Request:
-    headers = Headers([(b"content-type", b"application/grpc")])
+def call(version: bytes = b"HTTP/2.0", form: bytes = b"application/grpc", **fields: str) -> Request:
+    headers = Headers([(b"content-type", form)])
     for name, value in fields.items():
         headers[name.replace("_", "-")] = value
-    return Request("a.test", 443, b"POST", b"https", b"a.test", b"/e.Echo/Chat", b"HTTP/2.0", headers, None, None, 0, 0)
+    return Request("a.test", 443, b"POST", b"https", b"a.test", b"/e.Echo/Chat", version, headers, None, None, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "form", "may_wait"),
+    [
+        (b"HTTP/2.0", b"application/grpc", True),
+        (b"HTTP/2.0", b"application/grpc+proto", True),
+        (b"HTTP/2.0", b"application/connect+json", True),
+        (b"HTTP/2.0", b"application/grpc-web+proto", False),
+        (b"HTTP/2.0", b"application/proto", False),
+        (b"HTTP/2.0", b"application/json", False),
+        (b"HTTP/1.1", b"application/grpc", False),
+        (b"HTTP/1.1", b"application/connect+json", False),
+    ],
+)
+def test_which_calls_may_wait_for_an_answer(version: bytes, form: bytes, *, may_wait: bool) -> None:
+    assert (interactive_call(call(version, form), 0.1) is not None) is may_wait
 
 
 @pytest.mark.parametrize("timeout", ["0S", "1n", "1m"])
 def test_a_deadline_of_nothing_asks_for_no_look_after_look(timeout: str) -> None:
-    """Each copies what has arrived, and its client may be in the middle of a message for two minutes."""
+    """A look copies what has arrived, and a client may need two minutes for one message."""
     found = interactive_call(call(grpc_timeout=timeout), 0.1)
     assert found is not None
     assert found.pause_seconds == LOOK_SECONDS_MIN

@@ -11,8 +11,7 @@ from addons.limits import RequestLimits
 from addons.verdict import flow_state
 from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import MAIL, SECRETS, TOKEN, policy
-from tests.integration.proxy.conversation import CUT, RECEIVED, Messages, begun, framed
-from tests.integration.proxy.test_interactive_calls import denies, until
+from tests.integration.proxy.conversation import CUT, RECEIVED, Messages, begun, denies, framed, until
 
 
 def text(of: str) -> bytes:
