@@ -183,7 +183,7 @@ class Enforce:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
             if state.stream.messages_follow or reading.action.handshake is not None:
-                self._take_messages(flow, state, caller, reading.action, admitted, held.connection)
+                self._set_message_decider(flow, state, caller, reading.action, admitted, held.connection)
             _read_answer_along(state, reading.action)
             state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status, decided_on))
@@ -234,7 +234,7 @@ class Enforce:
         )
         self._sessions.note(organization.org_id, action.agent_id, call)
 
-    def _take_messages(
+    def _set_message_decider(
         self,
         flow: HTTPFlow,
         state: FlowState,
@@ -243,7 +243,8 @@ class Enforce:
         admitted: Admitted,
         connection: Connection | None,
     ) -> None:
-        """Of a call that opens a WebSocket, or whose client waits for answers between its messages."""
+        """What decides about the messages that follow: of a call that opens a WebSocket, or whose client waits for
+        answers between its messages."""
         bind = partial(self._bind, flow, state)
         message_gate = MessageGate(self._gate, self._ends, self._limiter, self._clock, caller, bind)
         if state.stream.messages_follow:

@@ -168,9 +168,9 @@ class FlowState:
     shown_answer: ShownAnswer | None = None
     """Set before the request is allowed, where a policy asks what agents were shown."""
     socket: "SocketMessages | None" = None
-    """Set before the request is allowed, where it opens a WebSocket."""
+    """What decides about the messages of the WebSocket that the request opens. Set before it is allowed."""
     messages: "CallMessages | None" = None
-    """Set before the request is allowed, where its client sends more messages while it is answered."""
+    """What decides about the messages that the client sends while it is answered. Set before the request is allowed."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
     llm_answer: LlmAnswer | None = None

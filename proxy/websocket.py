@@ -67,8 +67,11 @@ class _BoundedDeflate(wsproto.extensions.PerMessageDeflate):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A message from its last byte to its sending. ``charged_bytes``: of a client's, until it is sent;
-    ``masked_bytes``: of a masked copy, until it is decided."""
+    """A message from its last byte to its sending.
+
+    ``charged_bytes``: counted for a message of the client, until it is sent. ``masked_bytes``: counted for its masked
+    copy, until it is decided.
+    """
 
     content: bytes
     is_text: bool
@@ -248,10 +251,10 @@ class GateWebsocket(WebsocketLayer):
     async def _admit(self, waiting: _Waiting) -> None:
         charge = partial(self._charge_masked, waiting)
         try:
-            said = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=charge)
+            decided = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=charge)
         finally:
             charge(0)
-        waiting.admitted, waiting.content = said.admitted, said.content
+        waiting.admitted, waiting.content = decided.admitted, decided.content
 
     def _charge_masked(self, waiting: _Waiting, size: int) -> None:
         """In place of what was charged before. Raises UnavailableError."""
