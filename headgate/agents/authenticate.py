@@ -88,7 +88,9 @@ class KeyRing:
         if not fresh and (identity := self.cached(key)) is not None:
             return identity
         if not is_well_formed(key):
-            raise UnauthorizedError("this is not an API key of this service. A key begins with hg_ and has a checksum")
+            raise UnauthorizedError(
+                "this API key is malformed: a key begins with hg_ and ends with a checksum. Copy the whole key again"
+            )
         mac = self._mac(key)
         refusal = self._refusals.get(mac)
         if refusal is not None and self._monotonic() < refusal.until:

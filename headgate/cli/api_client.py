@@ -162,8 +162,8 @@ def _told(refusal: Refusal) -> HeadgateError:
     message, details = refusal.message, refusal.details
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return UnauthorizedError(
-            f"{message}. Tokens are valid for one day: use the runtime file of a running instance, or create a new"
-            " HEADGATE_TOKEN (headgate token)"
+            f"{message.removesuffix('.')}. Tokens are valid for one day: use the runtime file of a running instance, or"
+            " create a new HEADGATE_TOKEN (headgate token)"
         )
     if refusal.status == HTTPStatus.NOT_FOUND:
         return NotFoundError(message)

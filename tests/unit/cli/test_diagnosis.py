@@ -80,6 +80,12 @@ def test_an_instance_that_was_killed_is_one_finding() -> None:
             Verdict.WRONG,
             "valid for one day",
         ),
+        (
+            401,
+            {"error": {"code": "UNAUTHORIZED", "message": "Invalid credential."}},
+            Verdict.WRONG,
+            "Invalid credential. Tokens are valid",
+        ),
         (500, "oops", Verdict.WRONG, "answered 500"),
     ],
 )
