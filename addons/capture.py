@@ -42,7 +42,7 @@ class Capture:
         mark: CaptureLevel | None,
         action_id: str | None,
         decision: str,
-        is_unmasked: bool = False,
+        is_unmasked: bool,
         masked_body: bytes | None = None,
     ) -> None:
         """Captures this call, where the organization's rules or ``mark``, the choice of its policies, say so.

@@ -74,8 +74,8 @@ class CapturedCall:
         org_id: str,
         action_id: str | None,
         decision: str,
-        is_unmasked: bool = False,
-        masked_body: bytes | None = None,
+        is_unmasked: bool,
+        masked_body: bytes | None,
     ) -> None:
         self._captures = captures
         self._limit = limit if level is CaptureLevel.BODIES else 0

@@ -15,7 +15,7 @@ from headgate.agents.store import get_agent
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.db.database import Connection, Database
 from headgate.gate.candidate import NO_SUBMISSION, BoundCandidate, Candidate, with_connection
-from headgate.gate.masked_call import masked_call
+from headgate.gate.masked_call import masked_call, not_charged
 from headgate.gate.organization_state import OrganizationState, OrganizationStates
 from headgate.gate.pipeline import DecisionPipeline, Masked, RuleDecider, decide_masked, recall_nothing
 from headgate.gate.preconditions import unconditional
@@ -159,7 +159,7 @@ class DryRun:
             masked = with_body(draft, call, body, self._catalogue)
             return _supposed(masked, state.org_id, agent_id, hypothesis.agent_name)
 
-        return await masked_call(hypothesis.candidate, decision.to_mask, read, hypothesis.bind)
+        return await masked_call(hypothesis.candidate, decision.to_mask, read, hypothesis.bind, not_charged)
 
     async def _draft(self, connection: Connection, org_id: str, call: HypotheticalCall) -> ActionDraft:
         if call.http is not None:

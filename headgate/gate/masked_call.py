@@ -25,7 +25,7 @@ def not_charged(_size: int) -> None:
 
 
 async def masked_call(
-    candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge = not_charged
+    candidate: BoundCandidate, found: Sequence[FoundText], read: Read, bind: BindMasked, charge: Charge
 ) -> Masked | None:
     """None: it cannot be replaced, or the call would be another one with it. Raises what ``charge`` raises, and what
     ``read`` and ``bind`` raise for other reasons than the call. Only a copy that is returned stays charged."""

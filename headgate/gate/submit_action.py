@@ -22,7 +22,7 @@ from headgate.executions.keep_call import ALLOWED_PRIORITY, keep_call, queue_cal
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate, Candidate, Submission, candidate_for, with_connection
 from headgate.gate.exempt_call import exempted, first_usable
-from headgate.gate.masked_call import masked_call
+from headgate.gate.masked_call import masked_call, not_charged
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Masked, pass_through
 from headgate.gate.record_batch import Recorder
@@ -126,7 +126,7 @@ class SubmitAction:
             return await self.read(identity, len(body), candidate_for, identity, masked, submission)
 
         bind = partial(_bind, identity, state=state)
-        return await masked_call(decided.candidate, decided.decision.to_mask, read, bind)
+        return await masked_call(decided.candidate, decided.decision.to_mask, read, bind, not_charged)
 
     async def exempt(self, decided: Decided) -> SubmittedAction | DuplicateAction | DecideAgain | None:
         return await first_usable(decided, self._clock(), partial(self._claim, decided))

@@ -26,7 +26,7 @@ from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.local import LocalLimiter
 from headgate.tools.load import load_catalogues
-from tests.unit.gate.test_mask_intercepted import _IDENTITY
+from tests.unit.gate.identities import ROBOT
 
 NOW = datetime(2026, 11, 29, tzinfo=UTC)
 FRAMES = b"\0\0\0\0\7\n\x05hello"
@@ -93,7 +93,7 @@ def messages(gate: Gate, connection: Any = None, limiter: LocalLimiter | None = 
         decides,
         limiter,
         lambda: NOW,
-        Caller(Secret("a key"), _IDENTITY),
+        Caller(Secret("a key"), ROBOT),
         lambda _, candidate: cast("Any", candidate),
     )
     gate.messages = CallMessages(message_gate, CallReader(load_catalogues(), room, lambda: 0.0), flow, connection)

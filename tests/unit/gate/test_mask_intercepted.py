@@ -8,8 +8,6 @@ from typing import Any, cast
 
 import pytest
 
-from headgate.agents.model import KeyIdentity
-from headgate.agents.scopes import KeyKind
 from headgate.connections.errors import NoConnectionError
 from headgate.gate.admit_call import _InterceptedCall
 from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
@@ -21,10 +19,10 @@ from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
 from headgate.protocols.http_call import HttpCall, with_body_of
 from headgate.tools.interpret import interpret
 from headgate.tools.load import load_catalogues
+from tests.unit.gate.identities import ROBOT
 from tests.unit.gate.test_judged_locations import json_call
 
 _MAIL = "maria@example.com"
-_IDENTITY = KeyIdentity("org_1", "key_1", KeyKind.AGENT, "agt_1", "Robot", None, frozenset(), None, 1)
 _STATE: Any = SimpleNamespace(nlp_policies=())
 
 
@@ -38,15 +36,15 @@ class _Reading:
 
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
         draft = interpret(with_body_of(call, body), load_catalogues())
-        return candidate_for(_IDENTITY, draft if self.operation is None else replace(draft, operation=self.operation))
+        return candidate_for(ROBOT, draft if self.operation is None else replace(draft, operation=self.operation))
 
 
 def _decided(connection: Any = None) -> Decided:
-    candidate = candidate_for(_IDENTITY, interpret(json_call({"to": _MAIL}), load_catalogues()))
+    candidate = candidate_for(ROBOT, interpret(json_call({"to": _MAIL}), load_catalogues()))
     found = FoundText(("body", "to"), 0, len(_MAIL), "email")
     decision = Decision(Verdict.REQUIRE_APPROVAL, "found", RiskLevel.HIGH, "nlp_1", 1.0, to_mask=(found,))
     bound = BoundCandidate(replace(candidate, connection=connection))
-    return Decided(_STATE, _IDENTITY, bound, decision)
+    return Decided(_STATE, ROBOT, bound, decision)
 
 
 def _call(reading: _Reading, enforce: Any) -> _InterceptedCall:
@@ -62,9 +60,9 @@ async def test_a_call_that_would_be_another_operation_is_not_replaced() -> None:
         return BoundCandidate(candidate)
 
     same, another = _Reading(), _Reading("another")
-    masked = await _call(same, enforce).masked(_STATE, _IDENTITY, _decided())
+    masked = await _call(same, enforce).masked(_STATE, ROBOT, _decided())
     assert masked is not None and len(enforced) == 1
-    assert await _call(another, enforce).masked(_STATE, _IDENTITY, _decided()) is None
+    assert await _call(another, enforce).masked(_STATE, ROBOT, _decided()) is None
     assert len(enforced) == 1
     assert same.charged[-1] > 0 and another.charged[-1] == 0
 
@@ -78,7 +76,7 @@ async def test_a_call_that_would_lose_its_connection_is_not_replaced(connection:
             raise NoConnectionError("no connection has this name")
         return BoundCandidate(candidate)
 
-    assert await _call(_Reading(), enforce).masked(_STATE, _IDENTITY, _decided(connection)) is None
+    assert await _call(_Reading(), enforce).masked(_STATE, ROBOT, _decided(connection)) is None
 
 
 def test_the_credential_is_that_of_the_call_that_was_decided() -> None:
