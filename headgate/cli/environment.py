@@ -12,11 +12,11 @@ import click
 from headgate.cli.client_environment import client_environment
 from headgate.cli.containers import CONTAINER_FORMATS, FILES_AT
 from headgate.cli.gate_of_agent import find_gate, is_of_this_machine, public_proxy
-from headgate.cli.shells import FORMATS, render, require_printable
+from headgate.cli.shells import FAILED, FORMATS, render, require_printable
 from headgate.cli.tables import show_json
 from headgate.cli.target import result_option, runtime_file_option
 from headgate.cli.trust_files import make_container_files, make_trust_files
-from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
 
 
 @click.command()
@@ -33,8 +33,12 @@ def env(form: str, as_json: bool, runtime_file: Path | None) -> None:
         variables, files = _container(runtime_file)
         text = CONTAINER_FORMATS[form](variables, files)
     else:
-        variables = _variables(runtime_file)
-        text = render(variables, form)
+        try:
+            variables = _variables(runtime_file)
+            text = render(variables, form)
+        except HeadgateError:
+            click.echo("" if as_json else FAILED[form], nl=False)
+            raise
     if as_json:
         show_json(variables)
         return

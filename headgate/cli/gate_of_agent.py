@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.target import Target, default_runtime_file, find_instance
+from headgate.cli.target import Target, about_foreign_data, default_runtime_file, find_instance
 from headgate.client import operations
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError, ValidationError
@@ -42,7 +42,7 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
         raise UnavailableError(
             "no gate found. Where Headgate runs on this machine, start it with headgate up (in a clone: make up), or"
             " name its runtime file with --runtime-file PATH. Where it runs on another, use headgate join URL, or set"
-            " HEADGATE_API_URL and HEADGATE_AGENT_KEY"
+            f" HEADGATE_API_URL and HEADGATE_AGENT_KEY{about_foreign_data(environment)}"
         )
     return joined
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.target import LOCAL_DATA, find_instance, named_data_directory
+from headgate.cli.target import LOCAL_DATA, about_foreign_data, find_instance, local_data, named_data_directory
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.runtime.instance_pointer import last_started
@@ -32,7 +32,7 @@ def find_data(data_dir: Path | None, runtime_file: Path | None) -> DataDirectory
             return data
     raise UnavailableError(
         f"no instance data in {' or '.join(map(str, folders))}. Name the folder with --data-dir, or start an instance"
-        " with headgate up"
+        f" with headgate up{about_foreign_data()}"
     )
 
 
@@ -55,7 +55,7 @@ def find_restore_target(data_dir: Path | None) -> DataDirectory:
 
 
 def _default_folders() -> list[Path]:
-    folders = [LOCAL_DATA.absolute(), default_data_directory()]
+    folders = [*local_data(), default_data_directory()]
     if (last := last_started()) is not None:
         folders.append(last.parent)  # the runtime file that an instance is found by lies in its data directory
     return folders

@@ -40,6 +40,13 @@ FORMATS: Final[Mapping[str, Callable[[str, str], str]]] = MappingProxyType(
 )
 
 
+FAILED: Final[Mapping[str, str]] = MappingProxyType(
+    {"sh": "false\n", "fish": "false\n", "powershell": "throw 'headgate env failed'\n", "dotenv": ""}
+)
+"""What a shell runs in place of the variables if there are none: ``eval`` of nothing succeeds, and the calls of what
+comes next would go around the gate."""
+
+
 def render(variables: Mapping[str, str], form: str) -> str:
     """One line a variable. Raises ValidationError (``require_printable``)."""
     require_printable(variables)

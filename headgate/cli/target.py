@@ -1,7 +1,8 @@
 """The instance that a client command calls.
 
 In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
-current folder (where ``make up`` puts it), the data directory of this user, the instance that this user started last.
+current folder (where ``make up`` puts it) if this user has started an instance there, the data directory of this user,
+the instance that this user started last.
 HEADGATE_TOKEN without an address, or with the instance's own: that person, at the instance that is found.
 """
 
@@ -17,6 +18,7 @@ from headgate.configuration.data_directory import DataDirectory, default_data_di
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime.instance_pointer import last_started
+from headgate.runtime.own_data import is_own
 from headgate.runtime.runtime_file import RuntimeInformation, read_runtime_file
 
 LOCAL_DATA: Final = Path(".headgate")
@@ -73,7 +75,7 @@ def find_instance(
     if found is None:
         raise UnavailableError(
             "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
-            f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
+            f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}{about_foreign_data(environment)}"
         )
     return read_runtime_file(found)
 
@@ -81,11 +83,27 @@ def find_instance(
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
     """The runtime file of an instance that the caller did not name, if one is found."""
     configured = named_data_directory(environment)
-    folders = [configured] if configured else [LOCAL_DATA.absolute(), default_data_directory(environment)]
+    folders = [configured] if configured else [*local_data(environment), default_data_directory(environment)]
     files = [DataDirectory(folder).runtime_file for folder in folders]
     if not configured and (last := last_started(environment)) is not None:
         files.append(last)
     return next((file for file in files if file.exists()), None)
+
+
+def local_data(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """``.headgate`` in the current folder, if this user has started an instance there (``runtime.own_data``)."""
+    data = DataDirectory(LOCAL_DATA.absolute())
+    return [data.root] if is_own(data, environment) else []
+
+
+def about_foreign_data(environment: Mapping[str, str] = os.environ) -> str:
+    """For an error: why ``.headgate`` in the current folder was not looked at."""
+    if not LOCAL_DATA.exists() or local_data(environment):
+        return ""
+    return (
+        f". {LOCAL_DATA.absolute()} is not used, because this user has started no instance there: if it is yours, name"
+        " it with HEADGATE_DATA_DIR"
+    )
 
 
 def named_data_directory(environment: Mapping[str, str] = os.environ) -> Path | None:

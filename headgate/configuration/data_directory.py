@@ -34,6 +34,11 @@ class DataDirectory:
         return self.root / "version.json"
 
     @property
+    def mark_file(self) -> Path:
+        """What the user's state knows this directory by (0600; ``headgate.runtime.own_data``)."""
+        return self.root / "mark"
+
+    @property
     def lock_file(self) -> Path:
         """Held by the supervisor as long as it runs: one instance a directory."""
         return self.root / "instance.lock"

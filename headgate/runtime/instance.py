@@ -19,6 +19,7 @@ from headgate.kernel.tasks import TaskSet
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.instance_pointer import point_to
+from headgate.runtime.own_data import make_own
 from headgate.runtime.ports import keep_port
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 from headgate.runtime.supervisor import Supervisor
@@ -142,8 +143,9 @@ class Instance:
                 _log.error("runtime_file_not_written", path=str(file), error=error.message)
 
     def _point(self) -> None:
-        """Commands in other folders do without it, where the user's state cannot be written."""
+        """Commands need the instance to be named, where the user's state cannot be written."""
         try:
+            make_own(self._settings.data)
             point_to(self._settings.data.runtime_file)
         except (HeadgateError, OSError) as error:
             _log.warning("instance_pointer_not_written", error=str(error))

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.local_data import find_restore_target
-from headgate.kernel.errors import ValidationError
+from headgate.cli.local_data import find_data, find_restore_target
+from headgate.configuration.data_directory import DataDirectory
+from headgate.kernel.errors import UnavailableError, ValidationError
+from headgate.runtime.own_data import make_own
 
 
 @pytest.fixture
@@ -22,7 +24,18 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _used(folder: Path) -> Path:
     folder.mkdir(parents=True)
     (folder / "version.json").write_text("{}")
+    make_own(DataDirectory(folder))
     return folder
+
+
+def test_a_folder_that_came_with_the_current_one_is_not_used(here: Path) -> None:
+    of_user = _used(here.parent / "xdg" / "headgate")
+    (_used(here / ".headgate") / "mark").unlink()
+    assert find_restore_target(None).root == of_user
+    assert find_data(None, None).root == of_user
+    (of_user / "version.json").unlink()
+    with pytest.raises(UnavailableError, match="this user has started no instance there"):
+        find_data(None, None)
 
 
 def test_the_instance_of_make_up_comes_before_that_of_the_user(here: Path) -> None:
@@ -34,7 +47,8 @@ def test_the_instance_of_make_up_comes_before_that_of_the_user(here: Path) -> No
 
 def test_an_interrupted_restore_is_found_again(here: Path) -> None:
     _used(here.parent / "xdg" / "headgate")
-    (here / ".headgate" / "restoring").mkdir(parents=True)
+    (_used(here / ".headgate") / "restoring").mkdir()
+    (here / ".headgate" / "version.json").unlink()
     assert find_restore_target(None).root == here / ".headgate"
 
 

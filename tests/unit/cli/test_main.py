@@ -95,6 +95,18 @@ def test_a_wrong_command_line_is_status_two(arguments: tuple[str, ...]) -> None:
     assert _headgate(*arguments).returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("form", "fails"),
+    [("sh", "false\n"), ("fish", "false\n"), ("powershell", "throw 'headgate env failed'\n"), ("dotenv", "")],
+)
+def test_env_without_an_instance_fails_in_the_shell_that_evaluates_it(form: str, fails: str, tmp_path: Path) -> None:
+    done = _headgate("env", "--format", form, "--runtime-file", str(tmp_path / "none"))
+    assert (done.returncode, done.stdout) == (1, fails)
+    assert "there is no runtime file" in done.stderr
+    if form == "sh":
+        assert subprocess.run(["sh", "-c", 'eval "$1" && echo next', "sh", done.stdout], check=False).returncode == 1
+
+
 def test_the_version_is_told() -> None:
     assert _headgate("--version").stdout.strip()
 

@@ -1,14 +1,17 @@
 """Which instance a client command speaks to: the nearest that somebody named."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from headgate.cli.target import find_target
+from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime.instance_pointer import point_to
+from headgate.runtime.own_data import is_own, make_own
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 
 NOBODY = Secret("")
@@ -18,16 +21,18 @@ PLAIN = RuntimeInformation("", "", "", "", NOBODY, Secret("t"), "", NOBODY, NOBO
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A runtime file in each place; each names itself by its URL."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for name in ("option", "variable", "here/.headgate", "data", "xdg/headgate"):
         folder = tmp_path / name
         folder.mkdir(parents=True)
         write_runtime_file(folder / "runtime.json", replace(PLAIN, api_url=f"http://{name.split('/')[0]}"))
     monkeypatch.chdir(tmp_path / "here")
+    make_own(DataDirectory(tmp_path / "here" / ".headgate"))
     return tmp_path
 
 
 def test_the_order_of_places(places: Path) -> None:
-    environment = {"XDG_DATA_HOME": str(places / "xdg")}
+    environment = {"XDG_DATA_HOME": str(places / "xdg"), "XDG_STATE_HOME": str(places / "state")}
     assert find_target(None, environment).api_url == "http://here"
     environment["HEADGATE_DATA_DIR"] = str(places / "data")
     assert find_target(None, environment).api_url == "http://data"
@@ -37,6 +42,38 @@ def test_the_order_of_places(places: Path) -> None:
     environment["HEADGATE_RUNTIME_FILE"] = str(places / "variable" / "runtime.json")
     assert find_target(None, environment).api_url == "http://variable"
     assert find_target(places / "option" / "runtime.json", environment).api_url == "http://option"
+
+
+def test_a_directory_that_came_with_the_folder_is_not_used(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a repository of somebody else: its files belong to whoever cloned it."""
+    environment = {
+        "XDG_DATA_HOME": str(places / "xdg"),
+        "XDG_STATE_HOME": str(places / "state"),
+        "HEADGATE_TOKEN": "bobs",
+    }
+    foreign = places / "cloned"
+    shutil.copytree(places / "here" / ".headgate", foreign / ".headgate")
+    monkeypatch.chdir(foreign)
+    assert find_target(None, environment).api_url == "http://xdg"
+    for mark in ("", "../" * 10 + "x", "0" * 32, "0" * 33):
+        (foreign / ".headgate" / "mark").write_text(mark)
+        assert find_target(None, environment).api_url == "http://xdg"
+    environment["XDG_DATA_HOME"] = str(places / "nothing")
+    with pytest.raises(UnavailableError, match="this user has started no instance there: if it is yours"):
+        find_target(None, environment)
+    environment["HEADGATE_DATA_DIR"] = ".headgate"
+    assert find_target(None, environment).api_url == "http://here"
+
+
+def test_a_directory_is_marked_once(places: Path) -> None:
+    data = DataDirectory(places / "data")
+    assert not is_own(data)
+    make_own(data)
+    mark = data.mark_file.read_bytes()
+    make_own(data)
+    assert is_own(data)
+    assert data.mark_file.read_bytes() == mark
+    assert data.mark_file.stat().st_mode & 0o777 == 0o600
 
 
 def test_the_users_own_directory_comes_last(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +106,12 @@ def test_none_at_all_says_how_to_name_one(places: Path, monkeypatch: pytest.Monk
 
 
 def test_an_address_without_a_token_is_not_half_used(places: Path) -> None:
-    assert find_target(None, {"HEADGATE_API_URL": "http://remote", "XDG_DATA_HOME": "/x"}).api_url == "http://here"
+    assert (
+        find_target(
+            None, {"HEADGATE_API_URL": "http://remote", "XDG_DATA_HOME": "/x", "XDG_STATE_HOME": str(places / "state")}
+        ).api_url
+        == "http://here"
+    )
 
 
 def test_the_instance_that_was_started_last_is_found_from_any_folder(

@@ -11,6 +11,7 @@ from headgate.cli.main import headgate
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.runtime.own_data import make_own
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 
 NOBODY = Secret("")
@@ -54,6 +55,7 @@ def test_the_instance_of_the_runtime_file_gets_it_and_lists_it(document: Path, t
 def test_the_instance_of_this_folder_goes_before_the_users(document: Path, tmp_path: Path) -> None:
     local = DataDirectory(tmp_path / ".headgate")
     local.issuer.mkdir(parents=True)
+    make_own(local)
     assert call("import", str(document), "--tool", "invoices", "--install").exit_code == 0
     assert (local.catalogues / "invoices.yaml").exists()
 
