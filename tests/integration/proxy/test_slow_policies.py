@@ -103,9 +103,15 @@ async def test_policies_that_are_slow_together_deny_and_the_record_says_so(
 ) -> None:
     slow = [_SLOW + f"# {number}" for number in range(12)]
     caller = Caller(running, await _key(api_database, organization, *slow))
-    assert answer(await caller.get()).status == 403
-    await applied()
-    [(reason,)] = superuser.execute(
-        "SELECT decision::json ->> 'reason' FROM actions WHERE org_id = %s", [organization.org_id]
-    ).fetchall()
-    assert "took longer than 50 ms together, and so deny (slowest: " in reason
+    reasons: list[str] = []
+    for _ in range(5):  # where the machine is slow for a moment, one policy exceeds its own limit first
+        assert answer(await caller.get()).status == 403
+        await applied()
+        [*_, (reason,)] = superuser.execute(
+            "SELECT decision::json ->> 'reason' FROM actions WHERE org_id = %s ORDER BY action_id",
+            [organization.org_id],
+        ).fetchall()
+        reasons.append(reason)
+        if "exceeded its time limit" not in reason:
+            break
+    assert "took longer than 50 ms together, and so deny (slowest: " in reasons[-1], reasons
