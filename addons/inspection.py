@@ -255,26 +255,25 @@ class Inspection:
 
     def refusal(self) -> Response:
         """In place of the answer, in a form that its client reads."""
+        refusal = self._refusal(head=self._known_request.data.method == b"HEAD")
+        return refusal if self._mcp_id is not None else in_callers_form(self._known_request, self._error(), refusal)
+
+    def _refusal(self, *, head: bool) -> Response:
+        """As JSON."""
         error = self._error()
         if self._mcp_id is not None:
             return refusal_for_mcp(
                 self._mcp_id, error, request_id=self._request_id, now=system_clock(), help_url=self._help_url
             )
-        request = self._known_request
-        response = refusal_response(
-            error,
-            request_id=self._request_id,
-            now=system_clock(),
-            head=request.data.method == b"HEAD",
-            help_url=self._help_url,
+        return refusal_response(
+            error, request_id=self._request_id, now=system_clock(), head=head, help_url=self._help_url
         )
-        return in_callers_form(request, error, response)
 
     def last_words(self) -> tuple[bytes, Headers | None]:
         """At the place where a stream is cut: the refusal as one more event, line or message, or as trailers."""
         if isinstance(self.pieces, MessagePieces):
             return refusal_at_end(self._known_request, self._error())
-        text = json.dumps(json.loads(self.refusal().raw_content or b"")).encode("ascii")
+        text = json.dumps(json.loads(self._refusal(head=False).raw_content or b"")).encode("ascii")
         if self._known_head.stream is StreamKind.LINES:
             return text + b"\n", None
         kind = b"message" if self._mcp_id is not None else b"error"

@@ -208,3 +208,15 @@ async def test_a_stream_in_a_content_coding_that_does_not_end(inspect, answer) -
     head = CHUNKED + b"text/event-stream\r\ncontent-encoding: gzip\r\n\r\n"
     received, _, _ = await ask(running, answer, head, *[chunk(b"x")] * 50)
     assert "did not end within" in error_of(received)["message"]
+
+
+@pytest.mark.parametrize("content_type", ["application/grpc", "application/connect+json"])
+async def test_events_for_a_client_of_grpc_are_cut_as_events(inspect, answer, content_type: str) -> None:
+    """Its own form of a refusal is no JSON, of which an event could be made."""
+    running = await inspect(SECRETS)
+    running.upstream.scripts[b"/it"] = [CHUNKED + b"text/event-stream\r\n\r\n", event("hello"), event(TOKEN)]
+    head = running.get("/it", method="POST", headers=f"Content-Type: {content_type}\r\nContent-Length: 0\r\n")
+    received = await running.secure(head, wait_seconds=2)
+    assert TOKEN.encode() not in received
+    assert b"event: error\ndata: {" in received
+    assert b"RESPONSE_WITHHELD" in received
