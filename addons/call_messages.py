@@ -10,10 +10,9 @@ from mitmproxy.http import HTTPFlow
 
 from addons.call_reading import CallReader
 from addons.client_deadline import client_seconds
-from addons.client_messages import ClientMessages, MessageGate
+from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from headgate.connections.errors import NoConnectionError
 from headgate.connections.model import Connection
-from headgate.gate.admitted import Admitted
 from headgate.gate.held_call import HeldCall
 
 
@@ -28,21 +27,21 @@ class CallMessages(ClientMessages):
         self._flow = flow
         self._covered = _covered(connection)
 
-    async def decide(self, frames: bytes) -> tuple[Admitted, bytes]:
-        """The action of these whole messages, and what is forwarded in their place. Raises HeadgateError."""
+    async def decide(self, frames: bytes) -> AdmittedMessage:
+        """Decides about these whole messages as one action. Raises HeadgateError."""
         self.count_as_call()
         reading = self._reader.begin(self._flow, self.caller, body=frames)
         held = HeldCall(self, partial(client_seconds, self._flow))
         try:
             if reading.at_once() is None:
                 await reading.read()
-            admitted = await self.admit(reading, held)
+            message = await self.admit(reading, held, frames)
         finally:
             reading.end()
         if _covered(held.connection) != self._covered:
-            self.not_sent(admitted)
+            self.not_sent(message.admitted)
             raise NoConnectionError("the connection of this call has changed since the call began: send the call again")
-        return admitted, frames if held.masked_body is None else held.masked_body
+        return message
 
 
 def _covered(connection: Connection | None) -> str | None:

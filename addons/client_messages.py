@@ -40,6 +40,14 @@ class MessageGate:
     bind: Bind
 
 
+@dataclass(frozen=True, slots=True)
+class AdmittedMessage:
+    """``content``: what is sent; not what the client sent, where a policy masks."""
+
+    admitted: Admitted
+    content: bytes
+
+
 class ClientMessages:
     """The later messages of one call, until its client leaves. Each held one has this as its client."""
 
@@ -65,8 +73,8 @@ class ClientMessages:
             quota = own_quota(self.caller.identity)
             require_allowed(limiter.check(RateClass.PROXY, subject_of(self.caller), quota))
 
-    async def admit(self, reading: Reading, held: HeldCall) -> Admitted:
-        """Raises HeadgateError."""
+    async def admit(self, reading: Reading, held: HeldCall, content: bytes) -> AdmittedMessage:
+        """``content``: as the client sent it. Raises HeadgateError."""
         message_gate = self._message_gate
         self._waiting.add(held)
         try:
@@ -77,7 +85,7 @@ class ClientMessages:
         if held.approval_id is not None and not self.connected:
             self.not_sent(admitted)
             raise ClientGoneError("the client has gone")
-        return admitted
+        return AdmittedMessage(admitted, content if held.masked_body is None else held.masked_body)
 
     def sent(self, admitted: Admitted, size_bytes: int) -> None:
         self._finish(admitted, ExecutionOutcome(True, self._message_gate.clock(), result={"size_bytes": size_bytes}))

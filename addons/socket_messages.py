@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from addons.call_reading import weight_of
-from addons.client_messages import ClientMessages, MessageGate
+from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from addons.metrics import ANSWERS_INSPECTED
 from addons.shown_answer import ShownAnswer
 from headgate.connections.echoes import EchoMask
-from headgate.gate.admitted import Admitted
 from headgate.gate.candidate import Candidate, ReadAction, Submission, candidate_for
 from headgate.gate.held_call import HeldCall
 from headgate.gate.inspect_answer import INSPECTION_FAILED, answer_judge
@@ -34,14 +33,6 @@ _HEADS: Final = {
     True: parse_answer_head(200, [(b"content-type", b"text/plain; charset=utf-8")], method="GET"),
     False: parse_answer_head(200, [(b"content-type", b"application/octet-stream")], method="GET"),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class AdmittedMessage:
-    """``content``: what is sent; not what the client sent, where a policy masks."""
-
-    admitted: Admitted
-    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +94,7 @@ class SocketMessages(ClientMessages):
             draft = message_draft(self._handshake, sent, is_text=is_text)
             return candidate_for(self.caller.identity, draft, self._submission)
 
-        held = HeldCall(self)
-        admitted = await self.admit(_Reading(read(content), is_text, read, charge), held)
-        return AdmittedMessage(admitted, content if held.masked_body is None else held.masked_body)
+        return await self.admit(_Reading(read(content), is_text, read, charge), HeldCall(self), content)
 
     def received(self, content: bytes) -> bytes:
         """What the client may see of a message of the server; the memory of what its agent was shown reads along."""

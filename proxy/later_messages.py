@@ -89,7 +89,8 @@ class LaterMessages:
     async def _decide(self, batch: Batch, frames: bytes) -> None:
         """Whatever it raises refuses the messages."""
         try:
-            batch.admitted, batch.content = await self._messages.decide(frames)
+            message = await self._messages.decide(frames)
+            batch.admitted, batch.content = message.admitted, message.content
         except asyncio.CancelledError:
             self.end()  # the connection has ended
             raise

@@ -9,6 +9,7 @@ import h2.connection
 import h2.events
 from mitmproxy.http import HTTPFlow
 
+from addons.client_messages import AdmittedMessage
 from addons.refuse import refuse_with
 from addons.verdict import flow_state, is_open
 from headgate.gate.refusals import ActionDeniedError
@@ -35,9 +36,10 @@ class Messages:
     dropped: int = 0
     left: int = 0
 
-    async def decide(self, frames: bytes) -> tuple[object, bytes]:
+    async def decide(self, frames: bytes) -> AdmittedMessage:
         self.decided.append(frames)
-        return object(), frames if self.verdict is None else await self.verdict(frames)
+        content = frames if self.verdict is None else await self.verdict(frames)
+        return AdmittedMessage(object(), content)  # type: ignore[arg-type] # nobody looks into it
 
     def sent(self, admitted: object, size_bytes: int) -> None:
         self.forwarded.append(size_bytes)

@@ -108,15 +108,15 @@ def covering(covered: str) -> Any:
 async def test_the_messages_are_the_body_of_the_call() -> None:
     gate = Gate()
     later, room = messages(gate)
-    admitted, forwarded = await later.decide(FRAMES)
-    assert (admitted.action_id, forwarded) == ("act_1", FRAMES)
+    message = await later.decide(FRAMES)
+    assert (message.admitted.action_id, message.content) == ("act_1", FRAMES)
     assert [one["messages"][0]["1"][0]["text"] for one in gate.params] == ["hello"]
     assert room.used_bytes == 0
 
 
 async def test_what_was_admitted_in_their_place_is_forwarded() -> None:
     later, _ = messages(Gate(masked_body=b"masked"))
-    assert (await later.decide(FRAMES))[1] == b"masked"
+    assert (await later.decide(FRAMES)).content == b"masked"
 
 
 @pytest.mark.parametrize(
