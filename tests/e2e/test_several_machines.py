@@ -133,7 +133,7 @@ def test_two_variables_are_enough(machines: Machines, upstream, new_path) -> Non
     wrong = machines.headgate("env", **{**given, "HEADGATE_CA_SHA256": "00" * 32})
     assert (wrong.returncode, "which is not among those" in wrong.stderr) == (1, True)
     unknown = machines.headgate("env", **{**given, "HEADGATE_AGENT_KEY": "hg_" + "a" * 40})
-    assert (unknown.returncode, unknown.stdout) == (1, "")
+    assert (unknown.returncode, unknown.stdout) == (1, "false\n")
 
 
 @pytest.mark.parametrize(
