@@ -17,10 +17,10 @@ from mitmproxy.http import Headers, Request, Response
 
 from addons.refusal import reason_phrase
 from headgate.kernel.errors import ErrorCode, HeadgateError
+from headgate.protocols.grpc_frames import END_OF_STREAM, frame_of
 
 _GRPC: Final = re.compile(r"application/grpc(?:-web)?(?:-text)?(?:\+[a-z0-9.-]{1,40})?", re.IGNORECASE)
 _CONNECT_STREAM: Final = re.compile(r"application/connect\+[a-z0-9.-]{1,40}", re.IGNORECASE)
-_END_OF_STREAM: Final = b"\x02"
 _MESSAGE_MAX_CHARACTERS: Final = 1_000
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f]+")
 _PLAIN: Final = " !\"#$&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -130,8 +130,7 @@ def _connect_stream(media_type: str, error: HeadgateError, response: Response) -
 
 
 def _last_frame(error: HeadgateError, message: str) -> bytes:
-    end = json.dumps({"error": _connect_error(error, message)}).encode("ascii")
-    return _END_OF_STREAM + len(end).to_bytes(4, "big") + end
+    return frame_of(END_OF_STREAM, json.dumps({"error": _connect_error(error, message)}).encode("ascii"))
 
 
 def _connect_error(error: HeadgateError, message: str) -> dict[str, object]:

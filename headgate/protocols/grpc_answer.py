@@ -10,11 +10,17 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.answer_head import AnswerHead
-from headgate.protocols.grpc_frames import COMPRESSED, MESSAGE_BYTES_MAX, decompress, frames, whole_messages_bytes
+from headgate.protocols.grpc_frames import (
+    COMPRESSED,
+    END_OF_STREAM,
+    MESSAGE_BYTES_MAX,
+    decompress,
+    frames,
+    whole_messages_bytes,
+)
 from headgate.protocols.protobuf_numbers import NumberReader, Place
 from headgate.protocols.protobuf_wire import Unread, UnreadableError
 
-_END_OF_STREAM: Final = 2
 _FORM: Final = re.compile(r"application/(?:grpc(?!-)|connect(?=\+))(?:\+(?P<codec>.*))?")
 _CODINGS: Final = frozenset({b"grpc-encoding", b"connect-content-encoding"})
 
@@ -82,11 +88,11 @@ def read_messages(head: AnswerHead, stretch: bytes) -> AnswerMessages:
             values.append(None)
             place: Place = (len(values) - 1,)
             try:
-                if flags & ~(COMPRESSED | _END_OF_STREAM):
+                if flags & ~(COMPRESSED | END_OF_STREAM):
                     raise UnreadableError(Unread.FLAGS)
                 message = decompress(data, coding, max_bytes=left) if flags & COMPRESSED else data
                 left -= len(message)
-                values[-1] = _read(message, "json" if flags & _END_OF_STREAM else codec, numbers, place)
+                values[-1] = _read(message, "json" if flags & END_OF_STREAM else codec, numbers, place)
             except UnreadableError as error:
                 opaque.append((place, data))
                 unread = unread or error.reason

@@ -23,6 +23,8 @@ MESSAGE_BYTES_MAX: Final = 4 << 20
 _HEAD_BYTES: Final = 5
 COMPRESSED: Final = 1
 """The flag of a frame whose message is compressed."""
+END_OF_STREAM: Final = 2
+"""The flag of the frame of Connect that ends a stream, whose message is JSON."""
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
 
 
@@ -54,13 +56,26 @@ def read_frames(body: bytes, coding: str | None, *, is_base64: bool = False) -> 
     return Framed(tuple(messages), None)
 
 
+def frame_of(flags: int, message: bytes) -> bytes:
+    """``message`` in a frame."""
+    return bytes((flags,)) + len(message).to_bytes(_HEAD_BYTES - 1, "big") + message
+
+
+def _frame_end(data: bytes | bytearray, start: int) -> int | None:
+    """Where the frame that starts at ``start`` ends, perhaps beyond the data. None: its head is cut."""
+    message_start = start + _HEAD_BYTES
+    if message_start > len(data):
+        return None
+    return message_start + int.from_bytes(data[start + 1 : message_start], "big")
+
+
 def whole_messages_bytes(data: bytes | bytearray) -> int:
     """How many of the bytes are whole messages: at most ``MESSAGES_MAX`` messages and ``MESSAGE_BYTES_MAX``, as
     ``read_frames`` reads of one call. The first message counts whatever its size."""
     end = 0
     for number in range(MESSAGES_MAX):
-        after = end + _HEAD_BYTES + int.from_bytes(data[end + 1 : end + _HEAD_BYTES], "big")
-        if end + _HEAD_BYTES > len(data) or after > len(data) or (number and after > MESSAGE_BYTES_MAX):
+        after = _frame_end(data, end)
+        if after is None or after > len(data) or (number and after > MESSAGE_BYTES_MAX):
             break
         end = after
     return end
@@ -87,8 +102,9 @@ class MessageEnds:
             taken = data[at : at + _HEAD_BYTES - len(self._head)]
             self._head += taken
             at += len(taken)
-            if len(self._head) == _HEAD_BYTES:
-                self._left_bytes = int.from_bytes(self._head[1:], "big")
+            end = _frame_end(self._head, 0)
+            if end is not None:
+                self._left_bytes = end - _HEAD_BYTES
                 self._head = b""
         return not self._left_bytes and not self._head
 
@@ -97,8 +113,8 @@ def two_messages_bytes(data: bytes) -> int:
     """How many bytes the first two messages take at least, by those of their heads that are there."""
     end = 0
     for _ in range(2):
-        head = data[end : end + _HEAD_BYTES]
-        end += _HEAD_BYTES + int.from_bytes(head[1:], "big") if len(head) == _HEAD_BYTES else _HEAD_BYTES
+        after = _frame_end(data, end)
+        end = end + _HEAD_BYTES if after is None else after
     return end
 
 
@@ -117,14 +133,13 @@ def decompress(data: bytes, coding: str | None, *, max_bytes: int) -> bytes:
 
 def frames(data: bytes) -> Iterator[tuple[int, bytes]]:
     """Flags and message of each frame. Raises UnreadableError if the last one is cut."""
-    at = 0
-    while at < len(data):
-        start = at + _HEAD_BYTES
-        end = start + int.from_bytes(data[at + 1 : start], "big")
-        if start > len(data) or end > len(data):
+    start = 0
+    while start < len(data):
+        end = _frame_end(data, start)
+        if end is None or end > len(data):
             raise UnreadableError(Unread.TRUNCATED)
-        yield data[at], data[start:end]
-        at = end
+        yield data[start], data[start + _HEAD_BYTES : end]
+        start = end
 
 
 def _from_base64(text: bytes) -> bytes:
