@@ -43,10 +43,45 @@ class SessionCall:
     detectors: tuple[str, ...] = ()
 
 
+class LastMinute:
+    """The newest calls by decision. Counted as they come and go: an agent may call a thousand times in a minute."""
+
+    __slots__ = ("_calls", "_counts")
+
+    def __init__(self) -> None:
+        self._calls: deque[tuple[float, str]] = deque()
+        self._counts: Counter[str] = Counter()
+
+    def add(self, at: float, decision: str) -> None:
+        self._calls.append((at, decision))
+        self._counts[decision] += 1
+        if len(self._calls) > _COUNTED_MAX:
+            self._forget_oldest()
+
+    def counted(self, now: float) -> JsonObject:
+        while self._calls and self._calls[0][0] < now - _MINUTE_SECONDS:
+            self._forget_oldest()
+        return {name: self._counts[name] for name in ("allowed", "denied", "held")}
+
+    def _forget_oldest(self) -> None:
+        _, decision = self._calls.popleft()
+        self._counts[decision] -= 1
+
+
 class Session:
     """Grows within bounds: the oldest operations and destinations are forgotten first."""
 
-    __slots__ = ("_bytes_out", "_calls", "_destinations", "_detectors", "_operations", "_since", "_totals", "last_at")
+    __slots__ = (
+        "_bytes_out",
+        "_destinations",
+        "_detectors",
+        "_minute",
+        "_operations",
+        "_recent",
+        "_since",
+        "_totals",
+        "last_at",
+    )
 
     def __init__(self, since: float) -> None:
         self._since = since
@@ -56,18 +91,21 @@ class Session:
         self._operations: OrderedDict[str, int] = OrderedDict()
         self._destinations: OrderedDict[str, tuple[int, int, float]] = OrderedDict()
         self._detectors: Counter[str] = Counter()
-        self._calls: deque[SessionCall] = deque(maxlen=_COUNTED_MAX)
+        self._recent: deque[SessionCall] = deque(maxlen=RECENT_MAX)
+        self._minute = LastMinute()
 
     def add(self, call: SessionCall) -> None:
         self.last_at = max(self.last_at, call.at)
-        self._totals[_DECISIONS.get(call.decision, call.decision)] += 1
+        decision = _DECISIONS.get(call.decision, call.decision)
+        self._totals[decision] += 1
+        self._minute.add(call.at, decision)
         self._detectors.update(call.detectors)
-        self._calls.append(call)
+        self._recent.append(call)
         name = f"{call.tool}.{call.operation}"
         self._operations[name] = self._operations.pop(name, 0) + 1
         if len(self._operations) > OPERATIONS_MAX:
             self._operations.popitem(last=False)
-        if call.host is not None and _DECISIONS.get(call.decision) == "allowed":
+        if call.host is not None and decision == "allowed":
             self._bytes_out += call.bytes_out
             calls, size, first_at = self._destinations.pop(call.host, (0, 0, call.at))
             self._destinations[call.host] = (calls + 1, size + call.bytes_out, first_at)
@@ -76,8 +114,7 @@ class Session:
 
     def summary(self, now: float, host: str | None) -> JsonObject:
         """``destination`` is what went to ``host``, the host of the call that is being decided."""
-        newest = list(self._calls)[: -RECENT_MAX - 1 : -1]
-        recent: list[JsonValue] = [_shown(call, now) for call in newest]
+        recent: list[JsonValue] = [_shown(call, now) for call in reversed(self._recent)]
         operations: JsonObject = dict(self._operations)
         detectors: JsonObject = dict(self._detectors)
         return {
@@ -88,21 +125,13 @@ class Session:
             "detectors": detectors,
             "destinations": len(self._destinations),
             "destination": None if host is None else self._destination(host, now),
-            "last_minute": self._last_minute(now),
+            "last_minute": self._minute.counted(now),
             "recent": recent,
         }
 
     def _destination(self, host: str, now: float) -> JsonObject:
         calls, size, first_at = self._destinations.get(host, (0, 0, now))
         return {"calls": calls, "bytes_out": size, "first_seconds_ago": _seconds(now - first_at)}
-
-    def _last_minute(self, now: float) -> JsonObject:
-        counted: Counter[str] = Counter()
-        for call in reversed(self._calls):
-            if call.at < now - _MINUTE_SECONDS:
-                break
-            counted[_DECISIONS.get(call.decision, call.decision)] += 1
-        return {name: counted[name] for name in ("allowed", "denied", "held")}
 
 
 def reads_sessions(sources: Iterable[str]) -> bool:

@@ -135,7 +135,8 @@ body := input.params.message if {
 body := object.get(input.params.message, part, {}) if {
 	over_a_socket
 	input.llm.api == "realtime"
-	part := {"session.update": "session", "response.create": "response"}[input.llm.event]
+	input.llm.event in {"session.update", "response.create"}
+	part := split(input.llm.event, ".")[0]
 }
 
 body := {"input": [input.params.message.item]} if input.llm.event == "conversation.item.create"

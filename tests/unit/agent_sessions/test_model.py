@@ -10,6 +10,7 @@ from headgate.agent_sessions.model import (
     OPERATIONS_MAX,
     PAUSE_SECONDS,
     RECENT_MAX,
+    LastMinute,
     Session,
     SessionCall,
     reads_sessions,
@@ -125,6 +126,16 @@ def test_memory_is_bounded(memory: SessionMemory) -> None:
         memory.note("org", f"agt{number}", _call())
     assert _summary(memory, agent="agt0")["allowed"] == 0
     assert _summary(memory, agent=f"agt{SESSIONS_MAX}")["allowed"] == 1
+
+
+def test_the_last_minute_forgets_what_is_older_and_what_is_too_much() -> None:
+    minute = LastMinute()
+    for number in range(1_010):
+        minute.add(_START + number / 100, "allowed")
+    minute.add(_START + 11, "denied")
+    assert minute.counted(_START + 11) == {"allowed": 999, "denied": 1, "held": 0}
+    assert minute.counted(_START + 70) == {"allowed": 10, "denied": 1, "held": 0}
+    assert minute.counted(_START + 72) == {"allowed": 0, "denied": 0, "held": 0}
 
 
 @pytest.mark.parametrize(
