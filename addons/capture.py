@@ -13,6 +13,7 @@ from addons.captured_call import CapturedCall, Captures
 from addons.metrics import CAPTURED
 from addons.verdict import FlowState, flow_state
 from headgate.gate.candidate import ReadAction
+from headgate.gate.masking import Masking
 from headgate.gate.refusals import ActionDeniedError, ApprovalDeniedError, ApprovalPendingError
 from headgate.kernel.errors import HeadgateError
 from headgate.traffic.model import CaptureLevel, Loss
@@ -42,13 +43,9 @@ class Capture:
         mark: CaptureLevel | None,
         action_id: str | None,
         decision: str,
-        is_unmasked: bool,
-        masked_body: bytes | None = None,
+        masking: Masking,
     ) -> None:
-        """Captures this call, where the organization's rules or ``mark``, the choice of its policies, say so.
-
-        ``is_unmasked`` and ``masked_body``: see ``CapturedCall``.
-        """
+        """Captures this call, where the organization's rules or ``mark``, the choice of its policies, say so."""
         level = rules.level(
             agent_id=action.agent_id,
             tool=action.tool,
@@ -67,8 +64,7 @@ class Capture:
             org_id=org_id,
             action_id=action_id,
             decision=decision,
-            is_unmasked=is_unmasked,
-            masked_body=masked_body,
+            masking=masking,
         )
 
     def begin_refused(
@@ -80,8 +76,7 @@ class Capture:
         *,
         org_id: str,
         mark: CaptureLevel | None,
-        is_unmasked: bool,
-        masked_body: bytes | None,
+        masking: Masking,
     ) -> None:
         """What an agent was not allowed to send is worth looking at too, once it is on record."""
         decision = _REFUSED.get(type(error))
@@ -96,8 +91,7 @@ class Capture:
             mark=mark,
             action_id=action_id if isinstance(action_id, str) else None,
             decision=decision,
-            is_unmasked=is_unmasked,
-            masked_body=masked_body,
+            masking=masking,
         )
 
     def response(self, flow: HTTPFlow) -> None:

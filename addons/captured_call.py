@@ -9,6 +9,7 @@ from mitmproxy.http import HTTPFlow
 
 from addons.response_meter import ResponseMeter
 from headgate.gate.candidate import ReadAction
+from headgate.gate.masking import Masking
 from headgate.kernel.ids import IdPrefix, new_id
 from headgate.kernel.secrets import MASK
 from headgate.traffic.model import Captured, CaptureLevel, Loss, Message
@@ -54,13 +55,10 @@ class CapturingMeter(ResponseMeter):
 
 
 class CapturedCall:
-    """One call that is being captured, from its decision to its end.
-
-    ``is_unmasked``: the request may hold what a policy masks. ``masked_body``: kept in place of what the agent sent.
-    """
+    """One call that is being captured, from its decision to its end."""
 
     __slots__ = (
-        "_captures", "_is_unmasked", "_limit", "_masked_body", "_meter", "_reserved", "action", "action_id", "decision",
+        "_captures", "_limit", "_masking", "_meter", "_reserved", "action", "action_id", "decision",
         "is_answer_replaced", "level", "org_id",
     )  # fmt: skip
 
@@ -74,15 +72,13 @@ class CapturedCall:
         org_id: str,
         action_id: str | None,
         decision: str,
-        is_unmasked: bool,
-        masked_body: bytes | None,
+        masking: Masking,
     ) -> None:
         self._captures = captures
         self._limit = limit if level is CaptureLevel.BODIES else 0
         self._meter: CapturingMeter | None = None
         self._reserved = 0
-        self._is_unmasked = is_unmasked
-        self._masked_body = masked_body
+        self._masking = masking
         self.is_answer_replaced = False
         self.action = action
         self.level = level
@@ -121,7 +117,8 @@ class CapturedCall:
 
     def _captured(self, flow: HTTPFlow, error: str | None) -> Captured:
         request = flow.request.data
-        content = request.content if self._masked_body is None else self._masked_body
+        content = self._masking.sent(request.content)
+        is_kept = self._masking.is_complete
         response = None if flow.response is None else flow.response.data
         started_at = request.timestamp_start
         return Captured(
@@ -138,10 +135,10 @@ class CapturedCall:
             scheme=request.scheme.decode("latin-1"),
             host=request.host,
             port=request.port,
-            path=_NOT_KEPT if self._is_unmasked else request.path.decode("latin-1"),
+            path=request.path.decode("latin-1") if is_kept else _NOT_KEPT,
             request=Message(
-                () if self._is_unmasked else request.headers.fields,
-                None if self._is_unmasked else self._beginning(content),
+                request.headers.fields if is_kept else (),
+                self._beginning(content) if is_kept else None,
                 len(content or b""),
                 request.http_version.decode("latin-1"),
                 started_at,

@@ -85,7 +85,7 @@ class ClientMessages:
         if held.approval_id is not None and not self.connected:
             self.not_sent(admitted)
             raise ClientGoneError("the client has gone")
-        return AdmittedMessage(admitted, content if held.masked_body is None else held.masked_body)
+        return AdmittedMessage(admitted, held.masking.sent(content))
 
     def sent(self, admitted: Admitted, size_bytes: int) -> None:
         self._finish(admitted, ExecutionOutcome(True, self._message_gate.clock(), result={"size_bytes": size_bytes}))

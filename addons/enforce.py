@@ -163,8 +163,8 @@ class Enforce:
                 self._note_approved(flow, decided_on, reading.action)
             if not state.connected:
                 raise ClientGoneError("the client has gone")
-            if held.masked_body is not None:
-                replace_body(flow.request, held.masked_body)
+            if held.masking.body is not None:
+                replace_body(flow.request, held.masking.body)
             if decided_on is None:
                 raise RuntimeError("admitted by no organization's policies")
             if decided_on.captures.rules or held.capture is not None:
@@ -176,7 +176,7 @@ class Enforce:
                     mark=held.capture,
                     action_id=admitted.action_id,
                     decision="allow" if admitted.approval_id is None else "approved",
-                    is_unmasked=held.is_unmasked,
+                    masking=held.masking,
                 )
             if decided_on.provenance is not None:
                 if reading.action.host:
@@ -197,8 +197,7 @@ class Enforce:
                     failure,
                     org_id=caller.identity.org_id,
                     mark=held.capture,
-                    is_unmasked=held.is_unmasked,
-                    masked_body=held.masked_body,
+                    masking=held.masking,
                 )
             if admitted is not None:
                 # It is on record as begun, and ends here; the use of an approval, if there was one, is given back.

@@ -24,7 +24,7 @@ from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.hold_call import Holds
 from headgate.gate.masked_call import masked_call
 from headgate.gate.organization_state import OrganizationState
-from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, is_unmasked, pass_through
+from headgate.gate.pipeline import DecideAgain, Decided, DecisionPipeline, Held, Masked, masking_of, pass_through
 from headgate.gate.record_batch import Recorder
 from headgate.gate.record_rows import RecordedObserver, action_row, observe_nothing
 from headgate.gate.refusals import denied_by_policy, not_recorded
@@ -127,8 +127,7 @@ class _InterceptedCall:
         """What the enforcement point does, if the call goes."""
         self.held.capture = decided.decision.capture
         self.held.connection = decided.candidate.connection
-        self.held.masked_body = decided.candidate.draft.content if decided.decision.masked is not None else None
-        self.held.is_unmasked = is_unmasked(decided.state, decided.decision)
+        self.held.masking = masking_of(decided)
 
     async def _claim(self, decided: Decided, exemption: Exemption) -> Admitted | RecordingOutcome:
         admitted, row = self._execution(exempted(decided, exemption), exemption.exemption_id)

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 from headgate.approvals.wake_ups import Waiter
 from headgate.connections.model import Connection
+from headgate.gate.masking import UNDECIDED, Masking
 from headgate.policies.model import Requirement
 from headgate.traffic.model import CaptureLevel
 
@@ -41,9 +42,8 @@ class HeldCall:
     """One request while it is held: who waits, for what, until when (the event loop's clock).
 
     ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held.
-    The last four are of its last decision. ``capture``: what the policies say of keeping the request for review.
-    ``masked_body``: sent in place of the body. ``is_unmasked``: what a policy masks is, or may be, in what would be
-    sent; so it is before any decision. ``connection``: whose credential the decision covers.
+    The last three are of its last decision. ``capture``: what the policies say of keeping the request for review.
+    ``connection``: whose credential the decision covers.
     """
 
     client: Client
@@ -52,14 +52,13 @@ class HeldCall:
     pending: Pending | None = None
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
-    masked_body: bytes | None = None
-    is_unmasked: bool = True
+    masking: Masking = UNDECIDED
     connection: Connection | None = None
 
     def drop_large_body(self) -> None:
         """Drops a large masked body while the call waits. The next decision makes it again."""
-        if self.masked_body is not None and len(self.masked_body) > KEPT_MASKED_BYTES_MAX:
-            self.masked_body, self.is_unmasked = None, True
+        if self.masking.body is not None and len(self.masking.body) > KEPT_MASKED_BYTES_MAX:
+            self.masking = UNDECIDED
 
     def until(self, now: datetime) -> datetime | None:
         """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""

@@ -22,6 +22,7 @@ from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.find_canaries import masked_candidate, without_canaries
+from headgate.gate.masking import NOTHING_TO_MASK, UNDECIDED, Masking
 from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import UnavailableError
@@ -219,16 +220,20 @@ async def decide_masked(
     )
 
 
-def is_unmasked(state: OrganizationState, decision: Decision) -> bool:
-    """Whether a policy that masks found something that is still in the call, or failed. False where no such policy
-    looked, because the call was denied before, and where it lets content pass that cannot be opened
+def masking_of(decided: Decided) -> Masking:
+    """Not complete where a policy that masks found something that is still in the call, or failed. Complete where no
+    such policy looked, because the call was denied before, and where it lets content pass that cannot be opened
     (``on_unscannable``)."""
-    masking = _masking_policies(state)
-    return bool(decision.to_mask) or any(
-        entry["outcome"] != Outcome.CLEAR and entry["decision"] != OnMatch.MASK.value
+    decision = decided.decision
+    masking = _masking_policies(decided.state)
+    is_complete = not decision.to_mask and all(
+        entry["outcome"] == Outcome.CLEAR or entry["decision"] == OnMatch.MASK.value
         for entry in decision.nlp
         if str(entry["policy_id"]) in masking
     )
+    if decision.masked is None:
+        return NOTHING_TO_MASK if is_complete else UNDECIDED
+    return Masking(decided.candidate.draft.content, is_complete)
 
 
 def _masking_policies(state: OrganizationState) -> set[str]:

@@ -19,6 +19,7 @@ from addons.verdict import flow_state
 from headgate.gate.candidate import candidate_for, read_action
 from headgate.gate.inspect_answer import AnswerJudge
 from headgate.gate.judged_answer import AnsweredCall
+from headgate.gate.masking import NOTHING_TO_MASK, Masking
 from headgate.judges.daily_budget import DailyBudgets
 from headgate.judges.judge import Judges
 from headgate.judges.transport import open_client
@@ -48,8 +49,7 @@ class AllowAndCapture(Allow):
     captures: CaptureRules = EVERYTHING
     mark: CaptureLevel | None = None
     judge: AnswerJudge | None = None
-    is_unmasked: bool = False
-    masked_body: bytes | None = None
+    masking: Masking = NOTHING_TO_MASK
     catalogue: Any = field(default_factory=lambda: load_catalogues(None))
 
     async def request(self, flow: HTTPFlow) -> None:
@@ -70,8 +70,7 @@ class AllowAndCapture(Allow):
             mark=self.mark,
             action_id="act_1",
             decision="allow",
-            is_unmasked=self.is_unmasked,
-            masked_body=self.masked_body,
+            masking=self.masking,
         )
 
 
@@ -138,7 +137,7 @@ async def test_a_plain_exchange(start_capturing: Any) -> None:
 
 
 async def test_of_what_a_policy_masks_the_masked_body_is_kept(start_capturing: Any) -> None:
-    kept = await start_capturing(masked_body=b"[masked: keyword]")
+    kept = await start_capturing(masking=Masking(b"[masked: keyword]", is_complete=True))
     request = kept.running.get("/a", method="POST", headers="Content-Length: 3\r\n", body="abc")
     assert parse(await kept.running.secure(request)).body == b"hello"
     (one,) = await kept.exchanges()
@@ -146,7 +145,7 @@ async def test_of_what_a_policy_masks_the_masked_body_is_kept(start_capturing: A
 
 
 async def test_of_what_a_policy_could_not_mask_only_the_size_is_kept(start_capturing: Any) -> None:
-    kept = await start_capturing(is_unmasked=True, masked_body=b"perhaps in part")
+    kept = await start_capturing(masking=Masking(b"perhaps in part", is_complete=False))
     headers = "Content-Length: 9\r\nX-Note: bluebird\r\n"
     request = kept.running.get("/bluebird?bluebird", method="POST", headers=headers, body="abcdefghi")
     assert parse(await kept.running.secure(request)).body == b"hello"

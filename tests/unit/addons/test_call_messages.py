@@ -19,6 +19,7 @@ from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
 from headgate.gate.finish_execution import ExecutionOutcome
 from headgate.gate.held_call import HeldCall, Pending
+from headgate.gate.masking import NOTHING_TO_MASK, Masking
 from headgate.gate.refusals import ClientGoneError
 from headgate.kernel.errors import RateLimitedError, UnavailableError
 from headgate.kernel.secrets import Secret
@@ -57,7 +58,7 @@ class Gate:
     connection: Any = None
     failure: Exception | None = None
     leaves: bool = False
-    masked_body: bytes | None = None
+    masking: Masking = NOTHING_TO_MASK
     messages: CallMessages | None = None
     params: list[Any] = field(default_factory=list)
     outcomes: list[ExecutionOutcome] = field(default_factory=list)
@@ -67,7 +68,7 @@ class Gate:
         self.params.append(candidate.draft.params)
         if self.failure is not None:
             raise self.failure
-        held.connection, held.masked_body = self.connection, self.masked_body
+        held.connection, held.masking = self.connection, self.masking
         if self.leaves and self.messages is not None:
             held.pending = APPROVAL
             self.messages.leave()
@@ -115,7 +116,7 @@ async def test_the_messages_are_the_body_of_the_call() -> None:
 
 
 async def test_what_was_admitted_in_their_place_is_forwarded() -> None:
-    later, _ = messages(Gate(masked_body=b"masked"))
+    later, _ = messages(Gate(masking=Masking(b"masked", is_complete=True)))
     assert (await later.decide(FRAMES)).content == b"masked"
 
 

@@ -7,13 +7,18 @@ from typing import Any, cast
 import pytest
 
 from headgate.gate.candidate import BoundCandidate
-from headgate.gate.pipeline import DecisionPipeline, Masked, decide_masked, is_unmasked, recall_nothing
+from headgate.gate.masking import Masking
+from headgate.gate.pipeline import Decided, DecisionPipeline, Masked, decide_masked, masking_of, recall_nothing
 from headgate.gate.preconditions import unconditional
 from headgate.kernel.canonical_json import JsonObject
 from headgate.nlp_policies.model import OnMatch
 from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
+from tests.unit.gate.identities import ROBOT
 
-_CANDIDATE = cast("BoundCandidate", SimpleNamespace(agent_id="agt_a", draft=SimpleNamespace(tool="mail", call=None)))
+_CANDIDATE = cast(
+    "BoundCandidate",
+    SimpleNamespace(agent_id="agt_a", draft=SimpleNamespace(tool="mail", call=None, content=b"masked")),
+)
 _MASKED = Masked(_CANDIDATE, 2, ("email",))
 _FOUND = FoundText(("body",), 0, 3, "email")
 
@@ -97,7 +102,10 @@ async def test_another_policy_still_holds_or_denies_the_masked_call() -> None:
     assert held is not None and denied is not None
     assert (held.verdict, denied.verdict) == (Verdict.REQUIRE_APPROVAL, Verdict.DENY)
     # Whoever denied may have come before the policy that masks: a capture must not take the call for clear.
-    assert (is_unmasked(_STATE, held), is_unmasked(_STATE, denied)) == (False, True)
+    assert [masking_of(Decided(_STATE, ROBOT, _CANDIDATE, one)) for one in (held, denied)] == [
+        Masking(b"masked", is_complete=True),
+        Masking(b"masked", is_complete=False),
+    ]
 
 
 async def test_a_policy_that_failed_before_and_is_clear_now_is_no_mask() -> None:

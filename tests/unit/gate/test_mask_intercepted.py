@@ -13,6 +13,7 @@ from headgate.gate.admit_call import _InterceptedCall
 from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
 from headgate.gate.held_call import KEPT_MASKED_BYTES_MAX, HeldCall
 from headgate.gate.masked_body import masked_in_time
+from headgate.gate.masking import UNDECIDED, Masking
 from headgate.gate.pipeline import Decided
 from headgate.nlp_policies.model import OnMatch
 from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
@@ -121,35 +122,36 @@ _MASKING: Any = SimpleNamespace(
 
 
 @pytest.mark.parametrize(
-    ("entries", "is_left", "is_unmasked"),
+    ("entries", "is_left", "is_complete"),
     [
-        ((_entry("mask"),), False, False),
-        ((_entry("allow", "clear"),), False, False),
-        ((_entry("mask"),), True, True),
-        ((_entry("require_approval"),), True, True),
-        ((_entry("require_approval"),), False, True),
-        ((_entry("mask"), _entry("require_approval", policy_id="nlp_2")), False, True),
-        ((_entry("allow", "clear", "unscannable"),), False, False),
-        ((_entry("require_approval", "error", "timeout"),), False, True),
-        ((_entry("deny", policy_id="nlp_3"),), False, False),
-        ((), False, False),
+        ((_entry("mask"),), False, True),
+        ((_entry("allow", "clear"),), False, True),
+        ((_entry("mask"),), True, False),
+        ((_entry("require_approval"),), True, False),
+        ((_entry("require_approval"),), False, False),
+        ((_entry("mask"), _entry("require_approval", policy_id="nlp_2")), False, False),
+        ((_entry("allow", "clear", "unscannable"),), False, True),
+        ((_entry("require_approval", "error", "timeout"),), False, False),
+        ((_entry("deny", policy_id="nlp_3"),), False, True),
+        ((), False, True),
     ],
     ids=[
         *("masked", "clear", "masked in part", "not masked", "found where nothing can be replaced", "one of two"),
         *("passes unopened", "late", "denied by another policy before", "denied by a rule before"),
     ],
 )
-def test_what_is_left_of_what_a_policy_masks_is_noted(entries: Any, is_left: bool, is_unmasked: bool) -> None:
+def test_what_is_left_of_what_a_policy_masks_is_noted(entries: Any, is_left: bool, is_complete: bool) -> None:
     decided = _decided()
     decision = replace(decided.decision, nlp=entries, to_mask=decided.decision.to_mask if is_left else ())
     call = _call(_Reading(), lambda _, candidate: candidate)
-    assert call.held.is_unmasked, "not known yet"
+    assert call.held.masking is UNDECIDED
     call._note(replace(decided, state=_MASKING, decision=decision))
-    assert call.held.is_unmasked is is_unmasked
+    assert call.held.masking == Masking(None, is_complete)
 
 
 @pytest.mark.parametrize(("size", "is_kept"), [(KEPT_MASKED_BYTES_MAX, True), (KEPT_MASKED_BYTES_MAX + 1, False)])
 def test_a_large_masked_body_is_not_kept_while_its_call_waits(size: int, is_kept: bool) -> None:
-    held = HeldCall(cast("Any", None), masked_body=b"x" * size, is_unmasked=False)
+    masking = Masking(b"x" * size, is_complete=True)
+    held = HeldCall(cast("Any", None), masking=masking)
     held.drop_large_body()
-    assert (held.masked_body is not None, held.is_unmasked) == (is_kept, not is_kept)
+    assert held.masking is (masking if is_kept else UNDECIDED)

@@ -1,0 +1,21 @@
+"""What policies that mask did to the content of one call."""
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Masking:
+    """``body``: sent in place of the client's content; None: that content is sent. ``is_complete``: nothing that a
+    policy masks is left in what is sent. Where it is False, something is left, or may be."""
+
+    body: bytes | None
+    is_complete: bool
+
+    def sent[Content: bytes | None](self, content: Content) -> bytes | Content:
+        """What is sent of a call with this content."""
+        return content if self.body is None else self.body
+
+
+UNDECIDED: Final = Masking(None, is_complete=False)
+NOTHING_TO_MASK: Final = Masking(None, is_complete=True)
