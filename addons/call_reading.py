@@ -7,16 +7,17 @@ thread, one at a time, in turns that are fair between organizations and agents.
 
 import re
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
 from addons.http_call import http_call
+from addons.memory_charge import MemoryCharge, Room
 from addons.metrics import INTERPRET_SECONDS
-from addons.verdict import ClientState, flow_state
+from addons.verdict import flow_state
 from headgate.gate.caller import Caller
 from headgate.gate.candidate import Candidate, ReadAction, Submission, candidate_for, read_action
-from headgate.kernel.errors import UnavailableError
+from headgate.gate.candidate_weight import weight_of
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.slowness import Slowness
 from headgate.kernel.stopwatch import Stopwatch
@@ -36,15 +37,6 @@ INLINE_FIELDS_BYTES_MAX: Final = 512
 """Of Protocol Buffers: half a millisecond at the most, too."""
 _CODINGS: Final = frozenset({b"content-encoding", b"grpc-encoding", b"connect-content-encoding"})
 _FIELDS: Final = re.compile(rb"application/(?:grpc|connect|proto)", re.IGNORECASE)
-VALUE_BYTES: Final = 96
-"""Of memory, for a value in params: a list in a list takes as much, a text or a number less."""
-
-
-class Room(Protocol):
-    """``proxy.budget.BufferBudget``."""
-
-    def reserve(self, client: ClientState, size: int) -> bool: ...
-    def release(self, client: ClientState, size: int) -> None: ...
 
 
 class CallReader:
@@ -66,7 +58,7 @@ class CallReading:
     """Of one call, from its arrival to its admission or refusal."""
 
     __slots__ = (
-        "_action", "_body", "_caller", "_charged_bytes", "_client", "_flow", "_is_kept", "_masked_bytes", "_reader",
+        "_action", "_body", "_caller", "_charge", "_flow", "_is_kept", "_masked_charge", "_reader",
         "_took_milliseconds", "candidate",
     )  # fmt: skip
 
@@ -74,10 +66,9 @@ class CallReading:
         self._body = body
         self._reader = reader
         self._flow = flow
-        self._client = flow_state(flow).client
         self._caller = caller
-        self._charged_bytes = 0
-        self._masked_bytes = 0
+        self._charge: MemoryCharge | None = None
+        self._masked_charge: MemoryCharge | None = None
         self._is_kept = False
         self._took_milliseconds = 0.0
         self._action: ReadAction | None = None
@@ -110,11 +101,11 @@ class CallReading:
         size = decoded_bytes_max(len(call.body), DECODED_BYTES_MAX) if is_coded(call) else len(call.body)
         try:
             async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
-                self._charge(size)
+                self._charge_read(size)
                 candidate = await turn.in_thread(self._read, call)
         finally:
             self._note()
-        self._charge(weight_of(candidate))
+        self._charge_read(weight_of(candidate))
         return self._keep(candidate)
 
     def _call(self) -> HttpCall:
@@ -128,25 +119,22 @@ class CallReading:
             self._note()
         self._is_kept = len(call.body) <= KEPT_BODY_BYTES_MAX
         if not self._is_kept:
-            self._charge(weight_of(candidate))
+            self._charge_read(weight_of(candidate))
         return self._keep(candidate)
 
     async def read_with_body(self, call: HttpCall, body: bytes) -> Candidate:
         """The call with this body; ``candidate`` stays what was sent. Raises what ``read`` raises."""
         changed = with_body_of(call, body)
         if not self._is_large(changed):
-            candidate = self._read(changed)
-        else:
-            async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
-                self.charge_masked(2 * len(body))
-                candidate = await turn.in_thread(self._read, changed)
-        self.charge_masked(len(body) + weight_of(candidate))
-        return candidate
+            return self._read(changed)
+        async with self._reader.turns.turn(self._caller.identity.org_id, self._agent_id) as turn:
+            return await turn.in_thread(self._read, changed)
 
     def charge_masked(self, size: int) -> None:
         """Counts the bytes of a masked copy, beside the body. Raises UnavailableError."""
-        self._reserve(size - self._masked_bytes)
-        self._masked_bytes = size
+        if self._masked_charge is None:
+            self._masked_charge = self._new_charge()
+        self._masked_charge.charge(size)
 
     def drop(self) -> None:
         """While the call waits; its body is there to be read again."""
@@ -155,9 +143,10 @@ class CallReading:
 
     def end(self) -> None:
         self.candidate = None
-        if self._charged_bytes or self._masked_bytes:
-            self._reader.room.release(self._client, self._charged_bytes + self._masked_bytes)
-            self._charged_bytes = self._masked_bytes = 0
+        if self._charge is not None:
+            self._charge.release()
+        if self._masked_charge is not None:
+            self._masked_charge.release()
 
     def _is_large(self, call: HttpCall) -> bool:
         """Whether reading it would hold up everybody else for longer than a thread costs."""
@@ -197,18 +186,14 @@ class CallReading:
             self._action = read_action(candidate)
         return candidate
 
-    def _charge(self, size: int) -> None:
-        self._reserve(size - self._charged_bytes)
-        self._charged_bytes = size
+    def _charge_read(self, size: int) -> None:
+        if self._charge is None:
+            self._charge = self._new_charge()
+        self._charge.charge(size)
 
-    def _reserve(self, more: int) -> None:
-        if more < 0:
-            self._reader.room.release(self._client, -more)
-        elif not self._reader.room.reserve(self._client, more):
-            raise UnavailableError(
-                "The proxy's memory for request bodies is in use (all agents, or this one). Send the request again.",
-                retry_after_seconds=1,
-            )
+    def _new_charge(self) -> MemoryCharge:
+        """Most calls are small, and need none."""
+        return MemoryCharge(self._reader.room, flow_state(self._flow).client)
 
 
 def is_coded(call: HttpCall) -> bool:
@@ -218,11 +203,3 @@ def is_coded(call: HttpCall) -> bool:
 def has_fields(call: HttpCall) -> bool:
     """Of Protocol Buffers, two bytes each at the least."""
     return any(name.lower() == b"content-type" and _FIELDS.match(value) is not None for name, value in call.headers)
-
-
-def weight_of(candidate: Candidate) -> int:
-    """Bytes of memory, about: the texts that were made of a call, and its params as objects."""
-    params, facts = candidate.draft.params_bytes, candidate.draft.facts
-    values = params.count(b",") + params.count(b":")
-    opaque = 0 if facts is None else sum(len(data) for _, data in facts.opaque)
-    return opaque + len(params) + len(candidate.rego_input) + len(candidate.request) + VALUE_BYTES * values

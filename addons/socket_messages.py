@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from addons.call_reading import weight_of
 from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from addons.metrics import ANSWERS_INSPECTED
 from addons.shown_answer import ShownAnswer
@@ -54,10 +53,7 @@ class _Reading:
         """Texts only: a binary message may hold the lengths of what is replaced elsewhere."""
         if not self.is_text:
             raise AmbiguousRequestError("a binary message of a WebSocket cannot be masked")
-        self.charge_masked(2 * len(body))
-        candidate = self.read_text(body)
-        self.charge_masked(len(body) + weight_of(candidate))
-        return candidate
+        return self.read_text(body)
 
 
 class SocketMessages(ClientMessages):

@@ -22,9 +22,9 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
-from addons.call_reading import VALUE_BYTES
 from addons.inspection import Inspection
 from addons.verdict import client_state, flow_state
+from headgate.gate.candidate_weight import VALUE_BYTES
 from headgate.protocols.answer_pieces import Pieces
 from headgate.protocols.content_coding import decoded_bytes_max
 from headgate.protocols.grpc_answer import MessagePieces

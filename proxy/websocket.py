@@ -13,7 +13,6 @@ import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from traceback import format_exception
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from wsproto.connection import ConnectionState, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, TextMessage
 from wsproto.frame_protocol import CloseReason
 
+from addons.memory_charge import MemoryCharge
 from addons.metrics import GATE_FAILURES
 from addons.refusal import reason_phrase
 from addons.socket_messages import MESSAGE_BYTES_MAX, SocketMessages
@@ -67,16 +67,11 @@ class _BoundedDeflate(wsproto.extensions.PerMessageDeflate):
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A message from its last byte to its sending.
-
-    ``charged_bytes``: counted for a message of the client, until it is sent. ``masked_bytes``: counted for its masked
-    copy, until it is decided.
-    """
+    """A message from its last byte to its sending. ``charge``: of a message of the client, until it is sent."""
 
     content: bytes
     is_text: bool
-    charged_bytes: int = 0
-    masked_bytes: int = 0
+    charge: MemoryCharge | None = None
     is_done: bool = False
     admitted: Admitted | None = None
     failure: BaseException | None = None
@@ -233,10 +228,12 @@ class GateWebsocket(WebsocketLayer):
     def _complete(self, waiting: _Waiting, *, from_client: bool) -> Commands[None]:
         queue = self._queues[from_client]
         if from_client:
-            if not self._budget.reserve(client_state(self.context.client), len(waiting.content)):
-                yield from self._refuse(_no_room())
+            waiting.charge = self._new_charge()
+            try:
+                waiting.charge.charge(len(waiting.content))
+            except UnavailableError as error:
+                yield from self._refuse(error)
                 return
-            waiting.charged_bytes = len(waiting.content)
             queue.append(waiting)
             yield Awaited(self._kept(waiting, self._admit))
             return
@@ -249,22 +246,15 @@ class GateWebsocket(WebsocketLayer):
             waiting.is_done = True
 
     async def _admit(self, waiting: _Waiting) -> None:
-        charge = partial(self._charge_masked, waiting)
+        masked = self._new_charge()
         try:
-            decided = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=charge)
+            decided = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=masked.charge)
         finally:
-            charge(0)
+            masked.release()
         waiting.admitted, waiting.content = decided.admitted, decided.content
 
-    def _charge_masked(self, waiting: _Waiting, size: int) -> None:
-        """In place of what was charged before. Raises UnavailableError."""
-        more = size - waiting.masked_bytes
-        client = client_state(self.context.client)
-        if more < 0:
-            self._budget.release(client, -more)
-        elif not self._budget.reserve(client, more):
-            raise _no_room()
-        waiting.masked_bytes = size
+    def _new_charge(self) -> MemoryCharge:
+        return MemoryCharge(self._budget, client_state(self.context.client))
 
     async def _inspect(self, waiting: _Waiting) -> None:
         waiting.content = await self._messages.inspect(waiting.content, is_text=waiting.is_text)
@@ -298,7 +288,8 @@ class GateWebsocket(WebsocketLayer):
                 yield other.send2(BytesMessage(waiting.content) if text is None else TextMessage(text))
                 if waiting.admitted is not None:
                     self._messages.sent(waiting.admitted, len(waiting.content))
-                    self._budget.release(client_state(self.context.client), waiting.charged_bytes)
+                if waiting.charge is not None:
+                    waiting.charge.release()
         if not self._queues[False] and False not in self._reading:
             self._read_on()
         if self._room is not None and not self._is_full:
@@ -361,10 +352,6 @@ class GateWebsocket(WebsocketLayer):
         state = client_state(self.context.client)
         if state.inspecting.pop(flow_state(self.flow), None) is not None:
             state.wake_readers()
-
-
-def _no_room() -> UnavailableError:
-    return UnavailableError("the gate holds as many messages as it may")
 
 
 async def _until(room: asyncio.Event) -> None:

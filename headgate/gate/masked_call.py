@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.gate.candidate import BoundCandidate, Candidate
+from headgate.gate.candidate_weight import weight_of
 from headgate.gate.masked_body import masked_in_time, weight_of_masking
 from headgate.gate.pipeline import Masked
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
@@ -51,7 +52,9 @@ async def _masked_call(
     if made is None:
         return None
     try:
+        charge(2 * len(made.body))
         masked = await read(call, made.body)
+        charge(len(made.body) + weight_of(masked))
         if (masked.draft.tool, masked.draft.operation) != (draft.tool, draft.operation):
             return None  # what is done with the answer is that of the call as it was read
         bound = await bind(masked)
