@@ -106,7 +106,7 @@ class MessageStream(CarryingStream):
         self._handle_before = self._handle_event
         self._handle_event = self._handle_messages
         if (overflow := self.overflow_error()) is not None:
-            yield from self._refuse(self._later, overflow)
+            yield from self._refuse(overflow)
         else:
             yield from self._decide_next(self._later)
 
@@ -119,7 +119,7 @@ class MessageStream(CarryingStream):
             yield from self._handle_before(event)
         yield from self.end_if_answered()
         if self.client_state == self.state_stream_request_body and (overflow := self.overflow_error()) is not None:
-            yield from self._refuse(later, overflow)
+            yield from self._refuse(overflow)
 
     def end_if_answered(self) -> Commands[None]:
         """Sends nothing else to a server that has answered without waiting for more, or whose answer is withheld."""
@@ -129,7 +129,6 @@ class MessageStream(CarryingStream):
             or self.server_state != self.state_done
         ):
             return
-        self._later.end()
         self.client_state = self.state_done
         yield SendHttp(RequestProtocolError(self.stream_id, "answered", ErrorCode.CANCEL), self.context.server)
         yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
@@ -144,12 +143,12 @@ class MessageStream(CarryingStream):
                 self._unsent_bytes = self._unsent()
             error = self._admit_held(later)
             if error is not None:
-                yield from self._refuse(later, error)
+                yield from self._refuse(error)
                 return
         elif isinstance(event, RequestEndOfMessage):
             later.ended()
         else:
-            yield from self._refuse(later, ProtocolRefusedError(_TRAILERS))
+            yield from self._refuse(ProtocolRefusedError(_TRAILERS))
             return
         yield from self._decide_next(later)
 
@@ -169,7 +168,7 @@ class MessageStream(CarryingStream):
             return  # it has ended meanwhile: what was admitted is recorded as not sent
         batch = later.take()
         if batch.failure is not None or batch.admitted is None:
-            yield from self._refuse(later, batch.failure)
+            yield from self._refuse(batch.failure)
             return
         yield SendHttp(RequestData(self.stream_id, batch.content), self.context.server)
         later.sent(batch)
@@ -178,7 +177,7 @@ class MessageStream(CarryingStream):
         if freed >= 0:
             self.release_bytes(freed)
         elif (error := self._admit_held(later)) is not None:
-            yield from self._refuse(later, error)
+            yield from self._refuse(error)
             return
         yield from self._decide_next(later)
 
@@ -202,10 +201,9 @@ class MessageStream(CarryingStream):
             raise RuntimeError("later messages of a call whose first ones are not forwarded")
         return self._later
 
-    def _refuse(self, later: LaterMessages, failure: BaseException | None) -> Commands[None]:
+    def _refuse(self, failure: BaseException | None) -> Commands[None]:
         """Ends both sides. The outcome of the call is unknown, because the server has its first messages. The client
-        learns why the call ends."""
-        later.end()
+        learns why the call ends, and the hook ends what is undecided."""
         if isinstance(failure, HeadgateError):
             error = as_proxy_refusal(failure)
         else:
