@@ -11,7 +11,6 @@ from typing import Final
 
 from mitmproxy.http import HTTPFlow
 
-from addons.call_messages import CallMessages
 from addons.call_reading import CallReader, CallReading
 from addons.capture import Capture
 from addons.client_deadline import client_seconds
@@ -19,6 +18,7 @@ from addons.client_messages import MessageGate
 from addons.guard import Guard
 from addons.identify import as_proxy_refusal, subject_of
 from addons.inspection import Inspection, Inspector
+from addons.later_messages import LaterMessages
 from addons.llm_answer import LlmAnswer
 from addons.metrics import ADMIT_SECONDS, ALLOWED, APPROVED, HELD_SECONDS
 from addons.outcome import outcome_of
@@ -182,7 +182,7 @@ class Enforce:
                 if reading.action.host:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
-            if state.stream.messages_follow or reading.action.handshake is not None:
+            if state.stream.is_bidirectional or reading.action.handshake is not None:
                 self._set_message_decider(flow, state, caller, reading.action, admitted, held.connection)
             _read_answer_along(state, reading.action)
             state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
@@ -242,12 +242,11 @@ class Enforce:
         admitted: Admitted,
         connection: Connection | None,
     ) -> None:
-        """What decides about the messages that follow: of a call that opens a WebSocket, or whose client waits for
-        answers between its messages."""
+        """What decides about later messages: of a call that opens a WebSocket, or of a bidirectional call."""
         bind = partial(self._bind, flow, state)
         message_gate = MessageGate(self._gate, self._ends, self._limiter, self._clock, caller, bind)
-        if state.stream.messages_follow:
-            state.messages = CallMessages(message_gate, self._reader, flow, connection)
+        if state.stream.is_bidirectional:
+            state.later_messages = LaterMessages(message_gate, self._reader, flow, connection)
         if action.handshake is not None:
             shown, state.shown_answer = state.shown_answer, None
             state.socket = SocketMessages(
@@ -284,7 +283,7 @@ class Enforce:
             request_id=state.request_id,
             help_url=state.help_url,
             listing=listing,
-            messages_follow=state.stream.messages_follow,
+            is_bidirectional=state.stream.is_bidirectional,
         )
 
     def _shown_answer(self, rules: ProvenanceRules, action: ReadAction, admitted: Admitted) -> ShownAnswer | None:

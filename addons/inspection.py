@@ -70,11 +70,11 @@ class Inspection:
         request_id: str,
         help_url: str | None = None,
         tools: ToolList | None = None,
-        messages_follow: bool = False,
+        is_bidirectional: bool = False,
     ) -> None:
-        """``messages_follow``: the client waits for answers between its messages."""
+        """``is_bidirectional``: see ``verdict.Stream``."""
         self.limits = limits
-        self._messages_follow = messages_follow
+        self._is_bidirectional = is_bidirectional
         self._tools = tools
         self._judge = judge
         self._action_id = action_id
@@ -134,9 +134,9 @@ class Inspection:
             self.withhold(objection)
         elif comes_in_messages(head):
             self.may_be_messages = self._may_pass_in_pieces(head)
-            if self._messages_follow and self.may_be_messages:
+            if self._is_bidirectional and self.may_be_messages:
                 self.pieces = MessagePieces()
-            elif self._messages_follow:
+            elif self._is_bidirectional:
                 self.withhold(_CANNOT_WAIT)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
@@ -304,7 +304,7 @@ class Inspector:
         request_id: str,
         help_url: str | None = None,
         listing: ToolListing | None = None,
-        messages_follow: bool = False,
+        is_bidirectional: bool = False,
     ) -> Inspection | None:
         judge = answer_judge(self.evaluator, organization, action)
         if judge is None and listing is None:
@@ -319,5 +319,5 @@ class Inspector:
             request_id=request_id,
             help_url=help_url,
             tools=None if listing is None else ToolList(listing),
-            messages_follow=messages_follow,
+            is_bidirectional=is_bidirectional,
         )

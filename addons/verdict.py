@@ -35,7 +35,7 @@ from headgate.protocols.http_call import HttpCall
 from headgate.protocols.mcp import McpExchange
 
 if TYPE_CHECKING:
-    from addons.call_messages import CallMessages
+    from addons.later_messages import LaterMessages
     from addons.socket_messages import SocketMessages
 
 _FLOW: Final = "_headgate_flow"
@@ -53,12 +53,12 @@ class AlreadyRefusedError(RuntimeError):
 class Stream(Protocol):
     """The part of the HTTP layer that carries one request, as far as addons look at it.
 
-    ``abandoned``: the client has cancelled this request (HTTP/2) or left. ``messages_follow``: its client sends more
-    messages while it is answered.
+    ``abandoned``: the client has cancelled this request (HTTP/2) or left. ``is_bidirectional``: it is a bidirectional
+    streaming call, whose client sends more messages while it is answered.
     """
 
     abandoned: bool
-    messages_follow: bool
+    is_bidirectional: bool
 
 
 class Ending(StrEnum):
@@ -169,7 +169,7 @@ class FlowState:
     """Set before the request is allowed, where a policy asks what agents were shown."""
     socket: "SocketMessages | None" = None
     """What decides about the messages of the WebSocket that the request opens. Set before it is allowed."""
-    messages: "CallMessages | None" = None
+    later_messages: "LaterMessages | None" = None
     """What decides about the messages that the client sends while it is answered. Set before the request is allowed."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
@@ -192,7 +192,7 @@ class FlowState:
     waits_for: McpExchange | None = None
     """Set while this call is decided and held, where its client takes other messages before the answer."""
     on_complete: Callable[[Completion], None] | None = None
-    end_messages: Callable[[], None] | None = None
+    end_later_messages: Callable[[], None] | None = None
     """Called when the request has ended, whichever way: no message that follows is forwarded any more."""
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
@@ -216,8 +216,8 @@ class FlowState:
     def complete(self, completion: Completion) -> None:
         """Tell, exactly once, how the request ended."""
         self.client.unfinished.discard(self)
-        if self.end_messages is not None:
-            self.end_messages()
+        if self.end_later_messages is not None:
+            self.end_later_messages()
         told, self.on_complete = self.on_complete, None
         if told is not None:
             told(completion)

@@ -97,7 +97,7 @@ class CarryingStream(InspectedAnswer):
 
     def _masked(self, event: events.Event, answer: _Answer) -> list[events.Event]:
         if isinstance(event, ResponseHeaders):
-            answer.ends = None if flow_state(self.flow).messages is None else MessageEnds()
+            answer.ends = None if flow_state(self.flow).later_messages is None else MessageEnds()
             answer.decoder = _decoder_for(event.response, self.flow.request.data.method)
             _mask_head(event.response, answer, is_http2=self.context.client.alpn == b"h2")
             return [event]

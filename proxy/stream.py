@@ -35,11 +35,11 @@ from headgate.kernel.errors import (
     UpstreamFailedError,
     ValidationError,
 )
+from proxy.bidirectional_stream import BidirectionalStream
 from proxy.budget import BufferBudget
 from proxy.client_certificate import GateHttpConnection
 from proxy.commands import Awaited, Commands, TunnelOpened
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
-from proxy.message_stream import MessageStream
 from proxy.websocket import GateWebsocket
 
 LINGER_SECONDS: Final = 5.0
@@ -62,7 +62,7 @@ class _PausedQueue(deque[events.Event]):
             self._stream.left_while_paused()
 
 
-class GateStream(MessageStream):
+class GateStream(BidirectionalStream):
     """One request and its response."""
 
     def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:

@@ -169,7 +169,7 @@ def test_a_held_call_and_its_retry_ask_once(administrator: Administrator, said, 
         assert said("Held", "once") == "once"
 
 
-def test_each_message_of_a_conversation_is_decided(administrator: Administrator, said) -> None:
+def test_each_message_of_a_bidirectional_call_is_decided(administrator: Administrator, said) -> None:
     """Its client waits for each answer before it sends the next message."""
     with administrator.policy(BY_MESSAGE.format(text="secret"), priority=1):
         assert said("Chat", "\n\x03one|\n\x03two").split() == [r"b'\n\x03one'", r"b'\n\x03two'"]
@@ -183,14 +183,14 @@ def test_each_message_of_a_conversation_is_decided(administrator: Administrator,
     assert (len(denied), ended) == (1, ["completed", "completed", "failed"])
 
 
-def test_a_conversation_goes_on_when_its_message_is_approved(administrator: Administrator, said) -> None:
+def test_a_bidirectional_call_goes_on_when_its_message_is_approved(administrator: Administrator, said) -> None:
     with administrator.policy(HELD_BY_MESSAGE, priority=1), futures.ThreadPoolExecutor(1) as pool:
         told = pool.submit(said, "Talk", "\n\x03one|\n\x03pay", 60)
         administrator.approve(administrator.pending("/tests.Echo/Talk")["id"])
         assert told.result().split() == [r"b'\n\x03one'", r"b'\n\x03pay'"]
 
 
-def test_a_stop_ends_a_conversation(administrator: Administrator, said) -> None:
+def test_a_stop_ends_a_bidirectional_call(administrator: Administrator, said) -> None:
     with administrator.policy(HELD_BY_MESSAGE, priority=1), futures.ThreadPoolExecutor(1) as pool:
         told = pool.submit(said, "Talk", "\n\x03one|\n\x03pay", 60)
         administrator.pending("/tests.Echo/Talk")

@@ -413,9 +413,9 @@ async def _running(
 
 
 @pytest.fixture
-async def conversing(upstream_tls: tuple[ssl.SSLContext, Path]) -> AsyncIterator[int]:
+async def grpc_server(upstream_tls: tuple[ssl.SSLContext, Path]) -> AsyncIterator[int]:
     """The port of a server of gRPC."""
-    from tests.integration.proxy.conversation import Server  # noqa: PLC0415 - which has Running from here
+    from tests.integration.proxy.bidirectional_call import Server  # noqa: PLC0415 - which has Running from here
 
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(upstream_tls[1].parent / "leaf.pem")

@@ -19,7 +19,7 @@ from headgate.kernel.clock import system_clock
 from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.model import NlpPolicy, NlpResult
 from tests.integration.proxy.answers.scripts import SECRETS, policy
-from tests.integration.proxy.conversation import Messages
+from tests.integration.proxy.bidirectional_call import Messages
 
 
 @pytest.fixture
@@ -55,15 +55,15 @@ def inspect(start, judges):
             state = flow_state(flow)
             looking = policies or (policy(), SECRETS)
             judge = AnswerJudge(evaluator, looking, providers or {}, AnsweredCall("http", "get"), "agt_1")
-            if state.stream.messages_follow:
-                state.messages = Messages()  # type: ignore[assignment] # a double
+            if state.stream.is_bidirectional:
+                state.later_messages = Messages()  # type: ignore[assignment] # a double
             state.inspection = Inspection(
                 judge,
                 limits or AnswerLimits(),
                 action_id="act_1",
                 mcp_id=mcp_id,
                 request_id=state.request_id,
-                messages_follow=state.stream.messages_follow,
+                is_bidirectional=state.stream.is_bidirectional,
             )
 
         prepare()  # as a process does before its first call

@@ -1,4 +1,4 @@
-"""Answers of gRPC whose client sends messages meanwhile: each message is inspected before the client sees it."""
+"""Answers of bidirectional calls of gRPC: each message is inspected before the client sees it."""
 
 import asyncio
 import gzip
@@ -11,7 +11,7 @@ from addons.limits import RequestLimits
 from addons.verdict import flow_state
 from headgate.policies.model import Verdict
 from tests.integration.proxy.answers.scripts import MAIL, SECRETS, TOKEN, policy
-from tests.integration.proxy.conversation import CUT, RECEIVED, Messages, begun, denies, framed, until
+from tests.integration.proxy.bidirectional_call import CUT, RECEIVED, Messages, begun, denies, framed, until
 
 
 def text(of: str) -> bytes:
@@ -20,10 +20,10 @@ def text(of: str) -> bytes:
     return framed(b"\n" + bytes([len(data)]) + data)
 
 
-async def test_a_message_that_is_found_ends_the_call(inspect, conversing: int) -> None:
+async def test_a_message_that_is_found_ends_the_call(inspect, grpc_server: int) -> None:
     """The server answers with what the client says."""
     running = await inspect(SECRETS)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(text("hello"))
     await client.read(until=lambda: client.data == text("hello"))
     client.send(text(TOKEN))
@@ -39,9 +39,9 @@ async def test_a_message_that_is_found_ends_the_call(inspect, conversing: int) -
     assert running.gate.budget.used_bytes == 0
 
 
-async def test_what_two_messages_make_together_is_found(inspect, conversing: int) -> None:
+async def test_what_two_messages_make_together_is_found(inspect, grpc_server: int) -> None:
     running = await inspect(SECRETS)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     half = len(TOKEN) // 2
     client.send(text(TOKEN[:half]))
     await client.read(until=lambda: client.data == text(TOKEN[:half]))
@@ -52,9 +52,9 @@ async def test_what_two_messages_make_together_is_found(inspect, conversing: int
     client.writer.close()
 
 
-async def test_an_answer_that_is_fine_ends_with_its_trailers(inspect, conversing: int) -> None:
+async def test_an_answer_that_is_fine_ends_with_its_trailers(inspect, grpc_server: int) -> None:
     running = await inspect()
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(text("hello"))
     await client.read(until=lambda: client.data == text("hello"))
     client.send(b"", ends=True)
@@ -65,9 +65,9 @@ async def test_an_answer_that_is_fine_ends_with_its_trailers(inspect, conversing
     assert running.gate.budget.used_bytes == 0
 
 
-async def test_trailers_are_inspected(inspect, conversing: int) -> None:
+async def test_trailers_are_inspected(inspect, grpc_server: int) -> None:
     running = await inspect()
-    client = await begun(running, conversing, "Told")
+    client = await begun(running, grpc_server, "Told")
     client.send(text("hello"))
     await client.read(until=lambda: client.is_ended)
     assert client.trailers["grpc-status"] == "7"
@@ -75,9 +75,9 @@ async def test_trailers_are_inspected(inspect, conversing: int) -> None:
     client.writer.close()
 
 
-async def test_a_message_that_cannot_be_read_is_what_the_policy_says(inspect, conversing: int) -> None:
+async def test_a_message_that_cannot_be_read_is_what_the_policy_says(inspect, grpc_server: int) -> None:
     running = await inspect(policy(on_unscannable=Verdict.DENY))
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     packed = gzip.compress(b"\n\x02hi")
     client.send(b"\1" + len(packed).to_bytes(4, "big") + packed)  # no coding is named
     await client.read(until=lambda: client.is_ended)
@@ -86,10 +86,10 @@ async def test_a_message_that_cannot_be_read_is_what_the_policy_says(inspect, co
     client.writer.close()
 
 
-async def test_a_stream_of_messages_passes_from_the_second_on(inspect, conversing: int) -> None:
+async def test_a_stream_of_messages_passes_from_the_second_on(inspect, grpc_server: int) -> None:
     """The request has ended, and the answer has not."""
     running = await inspect(SECRETS)
-    client = await begun(running, conversing, "Watch")
+    client = await begun(running, grpc_server, "Watch")
     client.send(text("hello"), ends=True)
     await client.read(until=lambda: client.data == text("hello") * 2)
     assert not client.is_ended
@@ -100,9 +100,9 @@ async def test_a_stream_of_messages_passes_from_the_second_on(inspect, conversin
     assert running.gate.budget.used_bytes == 0
 
 
-async def test_a_stream_whose_second_message_is_found_is_withheld(inspect, conversing: int) -> None:
+async def test_a_stream_whose_second_message_is_found_is_withheld(inspect, grpc_server: int) -> None:
     running = await inspect(SECRETS)
-    client = await begun(running, conversing, "Watch")
+    client = await begun(running, grpc_server, "Watch")
     client.send(text(TOKEN), ends=True)
     await client.read(until=lambda: client.is_ended)
     assert (client.trailers or client.headers)["grpc-status"] == "7"
@@ -123,11 +123,11 @@ class WaitsForPieces:
         await self.told.wait()
 
 
-async def test_what_finds_no_room_while_the_answer_is_inspected_ends_the_call(inspect, conversing: int) -> None:
+async def test_what_finds_no_room_while_the_answer_is_inspected_ends_the_call(inspect, grpc_server: int) -> None:
     """Left out in silence, the server would take what is left for all that was said."""
     waits = WaitsForPieces()
     running = await inspect(after=[waits], requests=RequestLimits(body=1000))
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(text("one"))
     await client.ping()
     await until(lambda: RECEIVED.get("Chat") == [text("one")])
@@ -143,20 +143,20 @@ async def test_what_finds_no_room_while_the_answer_is_inspected_ends_the_call(in
     assert running.gate.budget.used_bytes == 0
 
 
-async def test_more_messages_than_are_read_at_once_all_pass(inspect, conversing: int) -> None:
+async def test_more_messages_than_are_read_at_once_all_pass(inspect, grpc_server: int) -> None:
     """A client that waits for the last of them sends nothing else."""
     running = await inspect()
-    client = await begun(running, conversing, "Watch")
+    client = await begun(running, grpc_server, "Watch")
     many = text("") * 1_000
     client.send(many)
     await client.read(until=lambda: len(client.data) == 2 * len(many))
     client.writer.close()
 
 
-async def test_an_answer_that_is_withheld_late_ends_the_call(inspect, conversing: int) -> None:
+async def test_an_answer_that_is_withheld_late_ends_the_call(inspect, grpc_server: int) -> None:
     """Its client need not say anything for that."""
     running = await inspect(policy(on_unscannable=Verdict.DENY), limits=AnswerLimits(seconds=0.3))
-    client = await begun(running, conversing, "Json", "application/connect+proto")
+    client = await begun(running, grpc_server, "Json", "application/connect+proto")
     client.send(text("hello"))
     await client.read(until=lambda: client.is_ended)
     assert json.loads(client.data[5:])["error"]["code"] == "permission_denied"
@@ -166,16 +166,16 @@ async def test_an_answer_that_is_withheld_late_ends_the_call(inspect, conversing
     assert running.gate.budget.used_bytes == 0
 
 
-async def test_a_message_that_is_refused_while_the_answer_is_collected(inspect, conversing: int) -> None:
+async def test_a_message_that_is_refused_while_the_answer_is_collected(inspect, grpc_server: int) -> None:
     running = await inspect(policy(on_unscannable=Verdict.DENY))
     covered = running.decide.before
 
     async def decided(flow: HTTPFlow) -> None:
         await covered(flow)
-        flow_state(flow).messages = Messages(denies)  # type: ignore[assignment] # a double
+        flow_state(flow).later_messages = Messages(denies)  # type: ignore[assignment] # a double
 
     running.decide.before = decided
-    client = await begun(running, conversing, "Json", "application/connect+proto")
+    client = await begun(running, grpc_server, "Json", "application/connect+proto")
     client.send(text("hello"))
     await until(lambda: RECEIVED.get("Json") == [text("hello")])
     await asyncio.sleep(0.1)  # the answer has begun

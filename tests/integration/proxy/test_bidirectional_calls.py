@@ -1,5 +1,5 @@
-"""Calls of gRPC whose client waits for answers between its messages: a gate that decides with a double. The library's
-own clients and servers are in tests/e2e/test_grpc.py."""
+"""Bidirectional calls of gRPC: a gate that decides with a double. The library's own clients and servers are in
+tests/e2e/test_grpc.py."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ import pytest
 from addons.limits import RequestLimits
 from addons.verdict import Ending
 from headgate.gate.refusals import ActionDeniedError
-from tests.integration.proxy.conversation import (
+from tests.integration.proxy.bidirectional_call import (
     CUT,
     END,
     RECEIVED,
@@ -23,10 +23,10 @@ from tests.integration.proxy.conversation import (
 )
 
 
-async def test_each_message_is_decided_and_answered_before_the_next(start, conversing: int) -> None:
+async def test_each_message_is_decided_and_answered_before_the_next(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     for number, said in enumerate((b"one", b"two", b"three")):
         client.send(framed(said))
         await client.read(until=lambda said=said: client.data.endswith(framed(said)))
@@ -39,10 +39,10 @@ async def test_each_message_is_decided_and_answered_before_the_next(start, conve
     await finished(running, client)
 
 
-async def test_a_client_that_waits_for_the_server_to_speak_first(start, conversing: int) -> None:
+async def test_a_client_that_waits_for_the_server_to_speak_first(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     await client.read(until=lambda: bool(client.headers))
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
@@ -50,10 +50,10 @@ async def test_a_client_that_waits_for_the_server_to_speak_first(start, conversi
     await finished(running, client)
 
 
-async def test_a_call_whose_first_messages_are_refused_reaches_nobody(start, conversing: int) -> None:
+async def test_a_call_whose_first_messages_are_refused_reaches_nobody(start, grpc_server: int) -> None:
     decide = Decide(first=ActionDeniedError("never", details={"action_id": "act_1"}))
     running = await start(decide=decide)
-    client = await begun(running, conversing, "Refused")
+    client = await begun(running, grpc_server, "Refused")
     client.send(framed(b"one"))
     await client.read(until=lambda: client.is_ended)
     assert client.headers["grpc-status"] == "7"
@@ -64,10 +64,10 @@ async def test_a_call_whose_first_messages_are_refused_reaches_nobody(start, con
     await finished(running, client)
 
 
-async def test_a_message_that_is_refused_after_the_answer_has_begun(start, conversing: int) -> None:
+async def test_a_message_that_is_refused_after_the_answer_has_begun(start, grpc_server: int) -> None:
     decide = Decide(messages=Messages(denies))
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"secret"))
@@ -80,10 +80,10 @@ async def test_a_message_that_is_refused_after_the_answer_has_begun(start, conve
     await until(lambda: RECEIVED["Chat"] == [framed(b"one"), CUT])
 
 
-async def test_a_message_that_is_refused_before_any_answer(start, conversing: int) -> None:
+async def test_a_message_that_is_refused_before_any_answer(start, grpc_server: int) -> None:
     decide = Decide(messages=Messages(denies))
     running = await start(decide=decide)
-    client = await begun(running, conversing, "Silent")
+    client = await begun(running, grpc_server, "Silent")
     client.send(framed(b"one"))
     await until(lambda: RECEIVED.get("Silent") == [framed(b"one")])
     client.send(framed(b"secret"))
@@ -94,10 +94,10 @@ async def test_a_message_that_is_refused_before_any_answer(start, conversing: in
     assert [one.ending for one in decide.completions] == [Ending.BROKEN]
 
 
-async def test_a_refusal_of_connect_is_its_last_frame(start, conversing: int) -> None:
+async def test_a_refusal_of_connect_is_its_last_frame(start, grpc_server: int) -> None:
     decide = Decide(messages=Messages(denies))
     running = await start(decide=decide)
-    client = await begun(running, conversing, form="application/connect+proto")
+    client = await begun(running, grpc_server, form="application/connect+proto")
     client.send(framed(b"one"))
     await until(lambda: bool(decide.decided))
     client.send(framed(b"secret"))
@@ -107,13 +107,13 @@ async def test_a_refusal_of_connect_is_its_last_frame(start, conversing: int) ->
     await finished(running, client)
 
 
-async def test_an_exception_in_the_gate_refuses(start, conversing: int) -> None:
+async def test_an_exception_in_the_gate_refuses(start, grpc_server: int) -> None:
     async def fails(_: bytes) -> bytes:
         raise RuntimeError
 
     decide = Decide(messages=Messages(fails))
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"two"))
@@ -124,7 +124,7 @@ async def test_an_exception_in_the_gate_refuses(start, conversing: int) -> None:
     await until(lambda: RECEIVED["Chat"] == [framed(b"one"), CUT])
 
 
-async def test_what_arrives_during_a_decision_is_one_action(start, conversing: int) -> None:
+async def test_what_arrives_during_a_decision_is_one_action(start, grpc_server: int) -> None:
     decided = asyncio.Event()
 
     async def waits(frames: bytes) -> bytes:
@@ -133,7 +133,7 @@ async def test_what_arrives_during_a_decision_is_one_action(start, conversing: i
 
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"two"))
@@ -148,7 +148,7 @@ async def test_what_arrives_during_a_decision_is_one_action(start, conversing: i
     await finished(running, client)
 
 
-async def test_a_client_that_leaves_while_its_message_is_decided(start, conversing: int) -> None:
+async def test_a_client_that_leaves_while_its_message_is_decided(start, grpc_server: int) -> None:
     decided = asyncio.Event()
 
     async def waits(frames: bytes) -> bytes:
@@ -157,7 +157,7 @@ async def test_a_client_that_leaves_while_its_message_is_decided(start, conversi
 
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"two"))
@@ -173,7 +173,7 @@ async def test_a_client_that_leaves_while_its_message_is_decided(start, conversi
     await finished(running, client)
 
 
-async def test_a_server_that_answers_without_waiting_for_more(start, conversing: int) -> None:
+async def test_a_server_that_answers_without_waiting_for_more(start, grpc_server: int) -> None:
     decided = asyncio.Event()
 
     async def waits(frames: bytes) -> bytes:
@@ -182,7 +182,7 @@ async def test_a_server_that_answers_without_waiting_for_more(start, conversing:
 
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide)
-    client = await begun(running, conversing, "One")
+    client = await begun(running, grpc_server, "One")
     client.send(framed(b"one"))
     await client.read(until=lambda: client.is_ended)
     assert (client.data, client.trailers["grpc-status"]) == (framed(b"one"), "0")
@@ -193,10 +193,10 @@ async def test_a_server_that_answers_without_waiting_for_more(start, conversing:
     await finished(running, client)
 
 
-async def test_a_server_that_fails(start, conversing: int) -> None:
+async def test_a_server_that_fails(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing, "Broken")
+    client = await begun(running, grpc_server, "Broken")
     client.send(framed(b"one"))
     await client.read(until=lambda: client.is_ended)
     assert client.trailers["grpc-status"] == "15"
@@ -205,13 +205,13 @@ async def test_a_server_that_fails(start, conversing: int) -> None:
     await finished(running, client)
 
 
-async def test_more_than_may_be_held_is_refused(start, conversing: int) -> None:
+async def test_more_than_may_be_held_is_refused(start, grpc_server: int) -> None:
     async def waits(_: bytes) -> bytes:
         return await asyncio.Event().wait() or b""
 
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide, limits=RequestLimits(body=1000))
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(bytes(900)))
@@ -223,10 +223,10 @@ async def test_more_than_may_be_held_is_refused(start, conversing: int) -> None:
     await until(lambda: RECEIVED["Chat"] == [framed(b"one"), CUT])
 
 
-async def test_a_message_that_does_not_end_is_decided_as_it_is(start, conversing: int) -> None:
+async def test_a_message_that_does_not_end_is_decided_as_it_is(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"two") + b"\0\0", ends=True)
@@ -235,10 +235,10 @@ async def test_a_message_that_does_not_end_is_decided_as_it_is(start, conversing
     await finished(running, client)
 
 
-async def test_trailers_of_the_client_are_refused(start, conversing: int) -> None:
+async def test_trailers_of_the_client_are_refused(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.connection.send_headers(client.stream, [("x-secret", "one")], end_stream=True)
@@ -249,14 +249,14 @@ async def test_trailers_of_the_client_are_refused(start, conversing: int) -> Non
     await until(lambda: RECEIVED["Chat"] == [framed(b"one"), CUT])
 
 
-async def test_what_is_forwarded_is_what_was_admitted(start, conversing: int) -> None:
+async def test_what_is_forwarded_is_what_was_admitted(start, grpc_server: int) -> None:
     """As where a policy masks a message."""
 
     async def masks(frames: bytes) -> bytes:
         return frames.replace(b"secret", b"******")
 
     running = await start(decide=Decide(messages=Messages(masks)))
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"a secret"), ends=True)
@@ -265,9 +265,9 @@ async def test_what_is_forwarded_is_what_was_admitted(start, conversing: int) ->
     await finished(running, client)
 
 
-async def test_a_call_without_a_decider_of_its_messages_fails_closed(start, conversing: int) -> None:
+async def test_a_call_without_a_decider_of_its_messages_fails_closed(start, grpc_server: int) -> None:
     running = await start()
-    client = await begun(running, conversing, "Nobody")
+    client = await begun(running, grpc_server, "Nobody")
     client.send(framed(b"one"))
     with pytest.raises(ConnectionResetError):
         await client.read(until=lambda: bool(client.headers))

@@ -1,4 +1,4 @@
-"""The messages of an interactive call that are not forwarded yet: undecided, or being decided.
+"""Later messages of a bidirectional call that are not forwarded yet: undecided, or being decided.
 
 There is one decision at a time, for all whole messages that have arrived when it begins. So messages keep their order
 without a queue, and a client that sends faster than the gate decides makes larger actions, not more.
@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import dataclass
 
-from addons.call_messages import CallMessages
+from addons.later_messages import LaterMessages
 from headgate.gate.admitted import Admitted
 from headgate.protocols.grpc_frames import whole_messages_bytes
 
@@ -23,10 +23,10 @@ class Batch:
     failure: BaseException | None = None
 
 
-class LaterMessages:
+class UndecidedMessages:
     """Of one call. Does not refer to its stream, which may be gone before a decision is."""
 
-    def __init__(self, messages: CallMessages, undecided: bytes) -> None:
+    def __init__(self, messages: LaterMessages, undecided: bytes) -> None:
         self._messages = messages
         self._undecided = bytearray(undecided)
         self._batch: Batch | None = None

@@ -1,5 +1,5 @@
-"""Calls of gRPC whose client waits for answers between its messages, where something goes wrong: whatever it is, one
-call ends, and no other one of the connection."""
+"""Bidirectional calls of gRPC in which something goes wrong: whatever it is, one call ends, and no other one of the
+connection."""
 
 import asyncio
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from addons.limits import RequestLimits
 from addons.metrics import GATE_FAILURES
 from addons.verdict import Ending, flow_state, is_open
 from headgate.connections.echoes import EchoMask
+from tests.integration.proxy.bidirectional_call import END, RECEIVED, Decide, Messages, begun, finished, framed, until
 from tests.integration.proxy.conftest import Allow
-from tests.integration.proxy.conversation import END, RECEIVED, Decide, Messages, begun, finished, framed, until
 
 SECRET = b"tok_live/9f8e7d6c5b4a"
 
@@ -32,9 +32,9 @@ class Carry(Allow):
         await super().request(flow)
 
 
-async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(start, conversing: int) -> None:
+async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(start, grpc_server: int) -> None:
     running = await start(decide=Carry())
-    client = await begun(running, conversing, "Silent")
+    client = await begun(running, grpc_server, "Silent")
     await asyncio.sleep(0.03)  # the head is read by itself
     client.send(framed(b"one"), ends=True)
     await until(lambda: RECEIVED.get("Silent") == [framed(b"one"), END])
@@ -44,12 +44,12 @@ async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(
     await running.settled()
 
 
-async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start, conversing: int) -> None:
+async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start, grpc_server: int) -> None:
     async def waits(_: HTTPFlow) -> None:
         await asyncio.sleep(0.3)
 
     running = await start(decide=Carry(before=waits))
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     await asyncio.sleep(0.03)  # the head is read by itself
     client.send(framed(b"one"), ends=True)
     await client.read(until=lambda: client.is_ended)
@@ -58,10 +58,10 @@ async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start
     await running.settled()
 
 
-async def test_what_a_server_does_not_take_counts_as_held(start, conversing: int) -> None:
+async def test_what_a_server_does_not_take_counts_as_held(start, grpc_server: int) -> None:
     decide = Decide()
     running = await start(decide=decide, limits=RequestLimits(body=100_000))
-    client = await begun(running, conversing, "Full")
+    client = await begun(running, grpc_server, "Full")
     client.send(framed(b"one"))
     await client.ping()
     await until(lambda: RECEIVED.get("Full") == [framed(b"one")])
@@ -76,14 +76,14 @@ async def test_what_a_server_does_not_take_counts_as_held(start, conversing: int
     await finished(running, client)
 
 
-async def test_what_finds_no_room_while_the_call_is_decided_is_refused(start, conversing: int) -> None:
+async def test_what_finds_no_room_while_the_call_is_decided_is_refused(start, grpc_server: int) -> None:
     decided = asyncio.Event()
 
     async def waits(_: HTTPFlow) -> None:
         await decided.wait()
 
     running = await start(decide=Decide(before=waits), limits=RequestLimits(body=1000))
-    client = await begun(running, conversing, "Lost")
+    client = await begun(running, grpc_server, "Lost")
     client.send(framed(b"one"))
     await asyncio.sleep(0.3)  # the pause has passed
     client.send(framed(bytes(2000)))
@@ -95,7 +95,7 @@ async def test_what_finds_no_room_while_the_call_is_decided_is_refused(start, co
     await finished(running, client)
 
 
-async def test_a_server_that_leaves_while_a_message_is_decided(start, conversing: int) -> None:
+async def test_a_server_that_leaves_while_a_message_is_decided(start, grpc_server: int) -> None:
     """No failure of the gate, which would be counted and logged as one."""
     decided = asyncio.Event()
 
@@ -106,7 +106,7 @@ async def test_a_server_that_leaves_while_a_message_is_decided(start, conversing
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide)
     failures = failed_decisions()
-    client = await begun(running, conversing, "Leave")
+    client = await begun(running, grpc_server, "Leave")
     client.send(framed(b"one"))
     await until(lambda: RECEIVED.get("Leave") == [framed(b"one")])
     client.send(framed(b"two"))
@@ -133,11 +133,11 @@ class CarryOn(Decide):
         await super().request(flow)
 
 
-async def test_a_message_that_ends_as_the_credential_begins_is_not_kept(start, conversing: int) -> None:
+async def test_a_message_that_ends_as_the_credential_begins_is_not_kept(start, grpc_server: int) -> None:
     """Its client waits for it before it says more."""
     decide = CarryOn()
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     for said in (b"a part", SECRET, b"a pact to"):
         client.send(framed(said))
         shown = said.replace(SECRET, b"*" * len(SECRET))
@@ -146,11 +146,11 @@ async def test_a_message_that_ends_as_the_credential_begins_is_not_kept(start, c
     await finished(running, client)
 
 
-async def test_a_server_that_answers_and_resets_at_once(start, conversing: int) -> None:
+async def test_a_server_that_answers_and_resets_at_once(start, grpc_server: int) -> None:
     """As RFC 9113, 8.1, lets it, where it needs no more of the request."""
     decide = Decide()
     running = await start(decide=decide)
-    client = await begun(running, conversing, "Reset")
+    client = await begun(running, grpc_server, "Reset")
     client.send(framed(b"one"))
     await client.read(until=lambda: client.is_ended)
     assert client.trailers["grpc-status"] == "0"
@@ -163,13 +163,13 @@ async def test_a_server_that_answers_and_resets_at_once(start, conversing: int) 
     await finished(running, client)
 
 
-async def test_a_message_that_was_admitted_when_the_connection_crashes_is_not_sent(start, conversing: int) -> None:
+async def test_a_message_that_was_admitted_when_the_connection_crashes_is_not_sent(start, grpc_server: int) -> None:
     async def no_bytes(_: bytes) -> bytes:
         return None  # type: ignore[return-value] # what the layer below cannot write
 
     decide = Decide(messages=Messages(no_bytes))
     running = await start(decide=decide)
-    client = await begun(running, conversing)
+    client = await begun(running, grpc_server)
     client.send(framed(b"one"))
     await client.read(until=lambda: client.data == framed(b"one"))
     client.send(framed(b"two"))

@@ -1,4 +1,4 @@
-"""Tells a call of gRPC or Connect whose client waits for an answer before it has sent all of its messages.
+"""Tells a bidirectional call of gRPC or Connect: its client waits for an answer before it has sent all of its messages.
 
 Over HTTP/2 only: a client of HTTP/1.1 reads no answer before its request has ended ("Connect Protocol Reference").
 """
@@ -19,7 +19,7 @@ LOOK_SECONDS_MIN: Final = 0.01
 """Between two looks at least: with a client's deadline of a nanosecond, looks would take all of a processor."""
 
 
-class InteractiveCall:
+class RequestPause:
     """What of one request had arrived at the last look."""
 
     def __init__(self, pause_seconds: float) -> None:
@@ -40,7 +40,7 @@ class InteractiveCall:
         return whole_messages_bytes(bytes(body)) > 0
 
 
-def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall | None:
+def request_pause(request: Request, pause_seconds: float) -> RequestPause | None:
     """None: the request cannot be such a call."""
     fields = request.data.headers.fields
     names = {name.lower() for name, _ in fields}
@@ -52,4 +52,4 @@ def interactive_call(request: Request, pause_seconds: float) -> InteractiveCall 
         return None
     within = answer_within_seconds(fields)
     # It takes two looks: the first learns what has arrived.
-    return InteractiveCall(pause_seconds if within is None else min(pause_seconds, max(LOOK_SECONDS_MIN, within / 3)))
+    return RequestPause(pause_seconds if within is None else min(pause_seconds, max(LOOK_SECONDS_MIN, within / 3)))

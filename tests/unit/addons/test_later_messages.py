@@ -10,9 +10,9 @@ import pytest
 from mitmproxy.connection import Client, ConnectionState, Server
 from mitmproxy.http import Headers, HTTPFlow, Request
 
-from addons.call_messages import CallMessages
 from addons.call_reading import CallReader
 from addons.client_messages import MessageGate
+from addons.later_messages import LaterMessages
 from addons.verdict import ClientState, open_client, open_flow
 from headgate.connections.errors import NoConnectionError
 from headgate.gate.admitted import Admitted
@@ -36,7 +36,7 @@ APPROVAL = Pending("apr_1", "act_1", NOW, ())
 
 class Stream:
     abandoned = False
-    messages_follow = True
+    is_bidirectional = True
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Gate:
     failure: Exception | None = None
     leaves: bool = False
     masking: Masking = NOTHING_TO_MASK
-    messages: CallMessages | None = None
+    messages: LaterMessages | None = None
     params: list[Any] = field(default_factory=list)
     outcomes: list[ExecutionOutcome] = field(default_factory=list)
 
@@ -78,7 +78,7 @@ class Gate:
         self.outcomes.append(outcome)
 
 
-def messages(gate: Gate, connection: Any = None, limiter: LocalLimiter | None = None) -> tuple[CallMessages, Room]:
+def messages(gate: Gate, connection: Any = None, limiter: LocalLimiter | None = None) -> tuple[LaterMessages, Room]:
     client = Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), state=ConnectionState.OPEN)
     flow = HTTPFlow(client, Server(address=None))
     headers = Headers([(b"content-type", b"application/grpc")])
@@ -97,7 +97,7 @@ def messages(gate: Gate, connection: Any = None, limiter: LocalLimiter | None = 
         Caller(Secret("a key"), ROBOT),
         lambda _, candidate: cast("Any", candidate),
     )
-    gate.messages = CallMessages(message_gate, CallReader(load_catalogues(), room, lambda: 0.0), flow, connection)
+    gate.messages = LaterMessages(message_gate, CallReader(load_catalogues(), room, lambda: 0.0), flow, connection)
     return gate.messages, room
 
 

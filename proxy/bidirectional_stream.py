@@ -1,8 +1,9 @@
-"""A stream whose client waits for answers before it has sent all messages (gRPC, Connect; decision 122).
+"""The stream of a bidirectional streaming call of gRPC or Connect (decision 122): its client waits for answers before
+it has sent all messages.
 
-The call is decided with the messages that are there, and forwarded without its end. Messages that come later are
-actions of their own (``addons.call_messages``), decided beside the answer and forwarded in order. A refusal ends both
-sides. Other streams pay for one look at an attribute. Extends an internal class of mitmproxy; see ``proxy.layers``.
+The call is decided with the messages that are there, and forwarded without its end. Later messages are actions of
+their own (``addons.later_messages``), decided beside the answer and forwarded in order. A refusal ends both sides.
+Other streams pay for one look at an attribute. Extends an internal class of mitmproxy; see ``proxy.layers``.
 """
 
 import time
@@ -35,8 +36,8 @@ from headgate.kernel.errors import HeadgateError, ProtocolRefusedError, Unavaila
 from headgate.protocols.grpc_frames import whole_messages_bytes
 from proxy.carrying_stream import CarryingStream
 from proxy.commands import Awaited, Commands
-from proxy.interactive_call import InteractiveCall, interactive_call
-from proxy.later_messages import LaterMessages
+from proxy.request_pause import RequestPause, request_pause
+from proxy.undecided_messages import UndecidedMessages
 from proxy.unsent_bytes import unsent_bytes
 
 _log = structlog.get_logger(__name__)
@@ -45,18 +46,18 @@ _REFUSED: Final = "the gate refused a message of the call"
 _TRAILERS: Final = "trailers are refused: no policy has seen them"
 
 
-class MessageStream(CarryingStream):
+class BidirectionalStream(CarryingStream):
     """The part of a stream between its first messages and the end of its request."""
 
-    messages_follow = False
-    _later: LaterMessages | None = None
+    is_bidirectional = False
+    _later: UndecidedMessages | None = None
     _unsent_bytes = 0
     _pause: commands.RequestWakeup | None = None
     _handle_before: Callable[[events.Event], Commands[None]]
 
     def await_pause(self, pause_seconds: float) -> Commands[None]:
         """From the head of a request on: looks whether its client waits for an answer."""
-        call = interactive_call(self.flow.request, pause_seconds)
+        call = request_pause(self.flow.request, pause_seconds)
         if call is not None:
             self._handle_event = partial(self._handle_paused, call)
             yield self._next_pause(call)
@@ -64,11 +65,11 @@ class MessageStream(CarryingStream):
     def is_pause(self, event: events.Wakeup) -> bool:
         return event.command is self._pause
 
-    def _next_pause(self, call: InteractiveCall) -> commands.RequestWakeup:
+    def _next_pause(self, call: RequestPause) -> commands.RequestWakeup:
         self._pause = commands.RequestWakeup(call.pause_seconds)
         return self._pause
 
-    def _handle_paused(self, call: InteractiveCall, event: events.Event) -> Commands[None]:
+    def _handle_paused(self, call: RequestPause, event: events.Event) -> Commands[None]:
         """In place of ``_handle_event`` until the request has ended, or its first messages are on their way."""
         if not isinstance(event, events.Wakeup):
             yield from super()._handle_event(event)
@@ -79,7 +80,7 @@ class MessageStream(CarryingStream):
 
     def _begin_messages(self) -> Commands[None]:
         """Decides the call with the messages that have arrived, and forwards both."""
-        self.messages_follow = True
+        self.is_bidirectional = True
         arrived = bytes(self.request_body_buf)
         self.request_body_buf.clear()
         whole_bytes = whole_messages_bytes(arrived)
@@ -92,7 +93,7 @@ class MessageStream(CarryingStream):
         if self.flow.response is not None:
             yield from self.answer_early()
             return
-        messages = flow_state(self.flow).messages
+        messages = flow_state(self.flow).later_messages
         if messages is None:
             raise RuntimeError("messages follow that nobody decides")
         yield from self._carrying(self.start_request_stream())
@@ -101,8 +102,8 @@ class MessageStream(CarryingStream):
         content = self.flow.request.data.content
         if content:
             yield self._with_credential(SendHttp(RequestData(self.stream_id, content), self.context.server))
-        self._later = LaterMessages(messages, arrived[whole_bytes:])
-        flow_state(self.flow).end_messages = self._later.end
+        self._later = UndecidedMessages(messages, arrived[whole_bytes:])
+        flow_state(self.flow).end_later_messages = self._later.end
         self._handle_before = self._handle_event
         self._handle_event = self._handle_messages
         if (overflow := self.overflow_error()) is not None:
@@ -152,7 +153,7 @@ class MessageStream(CarryingStream):
             return
         yield from self._decide_next(later)
 
-    def _decide_next(self, later: LaterMessages) -> Commands[None]:
+    def _decide_next(self, later: UndecidedMessages) -> Commands[None]:
         decision = later.next_decision()
         if decision is not None:
             yield Awaited(decision)
@@ -163,7 +164,7 @@ class MessageStream(CarryingStream):
             if self.server_state == self.state_done:
                 yield from self.flow_done()
 
-    def _decided(self, later: LaterMessages) -> Commands[None]:
+    def _decided(self, later: UndecidedMessages) -> Commands[None]:
         if later.is_over or self.client_state != self.state_stream_request_body:
             return  # it has ended meanwhile: what was admitted is recorded as not sent
         batch = later.take()
@@ -181,7 +182,7 @@ class MessageStream(CarryingStream):
             return
         yield from self._decide_next(later)
 
-    def _admit_held(self, later: LaterMessages) -> HeadgateError | None:
+    def _admit_held(self, later: UndecidedMessages) -> HeadgateError | None:
         """Counts what is held of the request: its first messages, the undecided ones, and what the server does not
         take. Or why that is too much."""
         first = len(self.flow.request.data.content or b"")
@@ -196,7 +197,7 @@ class MessageStream(CarryingStream):
         )
 
     @property
-    def _known_later(self) -> LaterMessages:
+    def _known_later(self) -> UndecidedMessages:
         if self._later is None:
             raise RuntimeError("later messages of a call whose first ones are not forwarded")
         return self._later

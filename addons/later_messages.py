@@ -1,7 +1,8 @@
-"""The messages that the client of a call of gRPC or Connect sends after those with which the call was decided.
+"""Later messages: those that the client of a bidirectional call of gRPC or Connect sends after those with which the
+call was decided.
 
-``proxy.message_stream`` moves the bytes; this decides. Messages that arrive together are one action: the call, with
-them as its body.
+``proxy.bidirectional_stream`` moves the bytes; this decides. Messages that arrive together are one action: the call,
+with them as its body.
 """
 
 from functools import partial
@@ -16,7 +17,7 @@ from headgate.connections.model import Connection
 from headgate.gate.held_call import HeldCall
 
 
-class CallMessages(ClientMessages):
+class LaterMessages(ClientMessages):
     """``connection``: whose credential the head of the call carries. Later messages need the same one."""
 
     def __init__(

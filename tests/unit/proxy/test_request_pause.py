@@ -4,7 +4,7 @@ import pytest
 from mitmproxy.http import Headers, Request
 from mitmproxy.proxy.utils import ReceiveBuffer
 
-from proxy.interactive_call import LOOK_SECONDS_MIN, interactive_call
+from proxy.request_pause import LOOK_SECONDS_MIN, request_pause
 
 
 def call(version: bytes = b"HTTP/2.0", form: bytes = b"application/grpc", **fields: str) -> Request:
@@ -28,30 +28,30 @@ def call(version: bytes = b"HTTP/2.0", form: bytes = b"application/grpc", **fiel
     ],
 )
 def test_which_calls_may_wait_for_an_answer(version: bytes, form: bytes, *, may_wait: bool) -> None:
-    assert (interactive_call(call(version, form), 0.1) is not None) is may_wait
+    assert (request_pause(call(version, form), 0.1) is not None) is may_wait
 
 
 @pytest.mark.parametrize("timeout", ["0S", "1n", "1m"])
 def test_a_deadline_of_nothing_asks_for_no_look_after_look(timeout: str) -> None:
     """A look copies what has arrived, and a client may need two minutes for one message."""
-    found = interactive_call(call(grpc_timeout=timeout), 0.1)
+    found = request_pause(call(grpc_timeout=timeout), 0.1)
     assert found is not None
     assert found.pause_seconds == LOOK_SECONDS_MIN
 
 
 def test_two_looks_fit_into_a_short_deadline() -> None:
-    found = interactive_call(call(grpc_timeout="100m"), 0.1)
+    found = request_pause(call(grpc_timeout="100m"), 0.1)
     assert found is not None
     assert found.pause_seconds == pytest.approx(0.03)
 
 
 @pytest.mark.parametrize("field", ["content_length", "content_encoding"])
 def test_a_body_that_is_one_whole_is_not_forwarded_in_parts(field: str) -> None:
-    assert interactive_call(call(**{field: "5"}), 0.1) is None
+    assert request_pause(call(**{field: "5"}), 0.1) is None
 
 
 def test_a_message_that_does_not_end_is_no_pause() -> None:
-    found = interactive_call(call(), 0.1)
+    found = request_pause(call(), 0.1)
     assert found is not None
     body = ReceiveBuffer()
     body += b"\0\0\0\0\5he"

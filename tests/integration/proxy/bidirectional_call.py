@@ -1,4 +1,4 @@
-"""A client and a server of gRPC that say what they send when, frame by frame (HTTP/2)."""
+"""A client and a server of a bidirectional call of gRPC that say what they send when, frame by frame (HTTP/2)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ def framed(message: bytes) -> bytes:
 
 @dataclass
 class Messages:
-    """In place of ``addons.call_messages``: decides as the test says, and keeps what became of each."""
+    """In place of ``addons.later_messages``: decides as the test says, and keeps what became of each."""
 
     verdict: Callable[[bytes], Awaitable[bytes]] | None = None
     decided: list[bytes] = field(default_factory=list)
@@ -60,8 +60,8 @@ class Decide(Allow):
     decided: int = 0
 
     async def request(self, flow: HTTPFlow) -> None:
-        if is_open(flow) and flow_state(flow).stream.messages_follow:
-            flow_state(flow).messages = self.messages  # type: ignore[assignment] # a double
+        if is_open(flow) and flow_state(flow).stream.is_bidirectional:
+            flow_state(flow).later_messages = self.messages  # type: ignore[assignment] # a double
             self.decided += 1
             if self.first is not None:
                 refuse_with(flow, self.first)
