@@ -21,8 +21,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
+from regorus import as_text
+
 from headgate.detectors.document import Attachment
-from headgate.detectors.encodings import as_text
 from headgate.kernel.canonical_json import JsonValue
 
 type FilePart = Literal["mined", "bar", "held_out"]

@@ -15,10 +15,10 @@ from typing import Final
 from urllib.parse import unquote
 
 import re2
+from regorus import from_base64, from_hexadecimal
 
 from headgate.detectors.carried_persons import names_persons
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
-from headgate.detectors.encodings import from_base64, from_hexadecimal
 from headgate.detectors.host_names import carries_data
 from headgate.detectors.key_bytes import KEY_BYTES, names_of_keys
 from headgate.detectors.limits import Budget

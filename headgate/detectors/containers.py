@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import zstandard
+from regorus import container_of
 
 _LZMA_MEMORY_BYTES: Final = 64 << 20
 _ZSTD_WINDOW_BYTES: Final = 8 << 20
@@ -51,13 +52,6 @@ class _Plain(NamedTuple):
 
 
 type _Decompress = Callable[[bytes, int], _Plain]
-
-
-def container_of(data: bytes) -> str | None:
-    """By its first bytes; None: none that is known."""
-    if data.startswith(_BEGINNINGS):
-        return next(name for magic, name in _MAGICS if data.startswith(magic))
-    return "tar" if data[257:262] == b"ustar" else None
 
 
 def members(name: str, data: bytes, size_max: int) -> Iterator[Member]:
@@ -209,17 +203,3 @@ _ZIP_METHODS: Final[dict[int, _Decompress]] = {
     _ZSTD: _unzstd,
     _XZ: _unxz,
 }
-_MAGICS: Final = (
-    (b"\x1f\x8b", "gzip"),
-    (b"\x78\x01", "zlib"),
-    (b"\x78\x5e", "zlib"),
-    (b"\x78\x9c", "zlib"),
-    (b"\x78\xda", "zlib"),
-    (b"BZh", "bzip2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x5d\x00\x00\x80\x00", "lzma"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    (_LOCAL, "zip"),
-    (b"%PDF-", "pdf"),
-)
-_BEGINNINGS: Final = tuple(magic for magic, _ in _MAGICS)

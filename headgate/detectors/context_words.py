@@ -1,20 +1,21 @@
 """Where in a buffer the words stand that say what a number near them is: all of them in one pass."""
 
+import string
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import ahocorasick
+from regorus import KeywordSearch
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.document import SEPARATOR
-from headgate.detectors.keyword_search import keywords_in
 
 _BEFORE_BYTES: Final = 64
 _AFTER_BYTES: Final = 24
 _STANDS_ALONE_LENGTH: Final = 4
+_ALPHANUMERIC: Final = (string.ascii_letters + string.digits).encode()
 
 
 @cache
@@ -57,31 +58,22 @@ class ContextWords:
 
 
 def context_words(buffer: bytes) -> ContextWords:
+    search, kinds_of = _search()
     ends: dict[str, list[int]] = {}
-    text = buffer.lower().decode("latin-1")
-    size = len(text)
-    for last, (length, alone, kinds) in keywords_in(text, _automaton()):
-        start = last + 1 - length
-        if start and text[start - 1].isalnum() and text[start - 1].isascii():
-            continue
-        if alone and last + 1 < size and text[last + 1].isalnum() and text[last + 1].isascii():
-            continue
-        for kind in kinds:
-            ends.setdefault(kind, []).append(last + 1)
+    for end, number in search.search(buffer):
+        for kind in kinds_of[number]:
+            ends.setdefault(kind, []).append(end)
     return ContextWords(ends)
 
 
 @cache
-def _automaton() -> ahocorasick.Automaton:
+def _search() -> tuple[KeywordSearch, list[tuple[str, ...]]]:
+    """For all words, and the kinds of each."""
     words: dict[bytes, list[str]] = {}
     context = personal_data_document().section("context")
     for kind in context.members:
         for word in context.strings(kind):
             for spelling in {word.lower().encode(), word.upper().encode().lower()}:
                 words.setdefault(spelling, []).append(kind)
-    automaton = ahocorasick.Automaton()
-    for word_bytes, kinds in words.items():
-        alone = len(word_bytes.decode()) <= _STANDS_ALONE_LENGTH
-        automaton.add_word(word_bytes.decode("latin-1"), (len(word_bytes), alone, tuple(dict.fromkeys(kinds))))
-    automaton.make_automaton()
-    return automaton
+    borders = [(word, True, len(word.decode()) <= _STANDS_ALONE_LENGTH) for word in words]
+    return KeywordSearch(borders, _ALPHANUMERIC), [tuple(dict.fromkeys(kinds)) for kinds in words.values()]

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote_to_bytes
 
+from regorus import as_text, from_base64, from_hexadecimal
+
 from headgate.detectors.document import SEPARATOR
-from headgate.detectors.encodings import as_text, from_base64, from_hexadecimal
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import GapReason
 from headgate.detectors.secrets import GENERIC, find_secrets

@@ -1,15 +1,14 @@
 """Decoding first: what a text holds in other encodings becomes texts of its own, level by level, up to a budget."""
 
 import binascii
-import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from regorus import BytePattern
+from regorus import BytePattern, as_text, container_of, encoded_tokens
 
 from headgate.detectors import encodings
-from headgate.detectors.containers import Member, UnscannableError, container_of, members
+from headgate.detectors.containers import Member, UnscannableError, members
 from headgate.detectors.digits import Spelled, spelled_digits
 from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Origin
 from headgate.detectors.joined import JOINED_STEPS, joined_texts
@@ -43,13 +42,8 @@ _LINE_WITH_ESCAPE: Final = BytePattern(
     rb"""[^\x00\n]*\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}"""
     rb"""|[0-9a-f]{2} |["/])[^\x00\n]*"""
 )
-_BASE64: Final = BytePattern(rb"(?:[A-Za-z0-9+/]{16,}\r?\n[ \t]*)+[A-Za-z0-9+/_-]{1,}={0,2}|[A-Za-z0-9+/_-]{16,}={0,2}")
-_BASE64_PART_MIN: Final = 16
 _CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
 """Containers whose first bytes hardly come by chance."""
-
-_PARTS: Final = re.compile(rb"[/\n]")
-_PLAIN_WORD: Final = re.compile(rb"[a-z_/-]*+|[A-Z_/-]*+|[A-Z]?[a-z]++(?:[A-Z][a-z]++)*+")
 
 
 def document_of(
@@ -191,7 +185,7 @@ def _add_decoded(document: Document, data: bytes, origin: Origin, budget: Budget
     kind = container_of(data)
     if kind is not None and _add_container(document, data, kind, origin, budget, is_certain=kind in _CERTAIN):
         return
-    text = encodings.as_text(data)
+    text = as_text(data)
     if text is not None:
         _add_text(document, text, origin, budget)
 
@@ -203,7 +197,7 @@ def _add_attachment(document: Document, attachment: Attachment, budget: Budget) 
 
 
 def _add_bytes(document: Document, data: bytes, origin: Origin, budget: Budget) -> None:
-    text = encodings.as_text(data)
+    text = as_text(data)
     if text is not None:
         _add_text(document, text, origin, budget)
         if is_marked_up(text) and budget.allows_decoded(len(data)):
@@ -282,8 +276,7 @@ def _in_known_forms(buffer: bytes) -> Iterator[tuple[int, int, str, bytes]]:
         if sign in buffer:
             for match in pattern.finditer(buffer):
                 yield match.start(), match.end(), step, decoded(match[0])
-    for match in _BASE64.finditer(buffer):
-        yield from _from_token(match.start(), match[0])
+    yield from encoded_tokens(buffer)
 
 
 _FORMS: Final[tuple[tuple[bytes, BytePattern, str, Callable[[bytes], bytes]], ...]] = (
@@ -300,25 +293,3 @@ def _loosely_decoded(buffer: bytes) -> Iterator[Spelled]:
     yield from spelled_digits(buffer)
     yield from spelled(buffer)
     yield from turned(buffer, secret_formats().beginnings)
-
-
-def _from_token(start: int, token: bytes) -> Iterator[tuple[int, int, str, bytes]]:
-    hexadecimal = encodings.from_hexadecimal(token)
-    if hexadecimal is not None and _is_worth(hexadecimal):
-        yield start, start + len(token), "hex", hexadecimal
-        return
-    if _PLAIN_WORD.fullmatch(token) is not None:
-        return
-    whole = encodings.from_base64(token)
-    if whole is not None and _is_worth(whole):
-        yield start, start + len(token), "base64", whole
-    elif b"/" in token or b"\n" in token:  # a path, or a list, one part of which may be base64
-        at = start
-        for part in _PARTS.split(token):
-            if len(part) >= _BASE64_PART_MIN and (data := encodings.from_base64(part)) is not None and _is_worth(data):
-                yield at, at + len(part), "base64", data
-            at += len(part) + 1
-
-
-def _is_worth(data: bytes) -> bool:
-    return container_of(data) is not None or encodings.as_text(data) is not None

@@ -150,6 +150,10 @@ class Document:
         return self._texts.size
 
     @property
+    def texts(self) -> TextBuffer:
+        return self._texts
+
+    @property
     def pieces(self) -> int:
         return len(self._texts)
 
@@ -191,12 +195,6 @@ class Document:
 
     def piece_at(self, offset: int) -> Piece:
         return self.piece(self._texts.index_at(offset))
-
-    def outermost_texts(self) -> Iterator[tuple[str | None, str]]:
-        """Those that were not decoded from another, with the names of their members."""
-        for number in range(len(self._texts)):
-            if (one := self._texts.outermost(number)) is not None:
-                yield one
 
 
 def _at(origin: Origin, path: Path) -> Origin:

@@ -1,7 +1,5 @@
-"""One encoded text to what it encodes, or None where it is none: URL, escapes, base64, hexadecimal."""
+"""One encoded text to what it encodes, in URLs and escapes; and what is printable in a file."""
 
-import base64
-import binascii
 import html
 import re
 from typing import Final
@@ -11,8 +9,6 @@ from regorus import BytePattern
 
 _STRETCH: Final = BytePattern(rb"[\t\x20-\x7e]{8,}")
 _WIDE_STRETCH: Final = BytePattern(rb"(?:[\t\x20-\x7e]\0){8,}")
-_NOT_TEXT: Final = bytes(code for code in range(32) if code not in b"\t\n\r\x1b")
-_CONTROL_SHARE_MAX: Final = 0.02
 _ESCAPE: Final = re.compile(
     r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|([0-7]{3})"
     r"|([0-9a-f]{2}) |([nrt\"'/\\]))"
@@ -21,9 +17,6 @@ _PERCENT_U: Final = re.compile(rb"%u([0-9a-fA-F]{4})")
 _CODE_POINT: Final = re.compile(rb"[Uu]\+([0-9a-fA-F]{4,6})")
 _CODE_MAX: Final = 0x10FFFF
 _SIMPLE_ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t"}
-_SPACE: Final = b" \t\r\n"
-_HEXADECIMAL: Final = frozenset(b"0123456789abcdefABCDEF")
-_TO_STANDARD: Final = bytes.maketrans(b"-_", b"+/")
 
 
 def from_percent(encoded: bytes) -> bytes:
@@ -59,45 +52,8 @@ def from_code_points(encoded: bytes) -> bytes:
     return "".join(chr(code) for code in codes if code <= _CODE_MAX).encode("utf-8", "replace")
 
 
-def from_hexadecimal(encoded: bytes) -> bytes | None:
-    token = encoded[2:] if encoded[:2] in (b"0x", b"0X") else encoded
-    if len(token) % 2 or not _HEXADECIMAL.issuperset(token):
-        return None
-    return binascii.unhexlify(token)
-
-
-def from_base64(encoded: bytes) -> bytes | None:
-    """RFC 4648, both alphabets, padded or not, broken into lines or not."""
-    token = encoded.translate(_TO_STANDARD, _SPACE).rstrip(b"=")
-    if len(token) % 4 == 1:
-        return None
-    try:
-        return base64.b64decode(token + b"=" * (-len(token) % 4), validate=True)
-    except binascii.Error:
-        return None
-
-
 def printable_stretches(data: bytes) -> str:
     """What a reader of a binary file finds in it: runs of ASCII, in eight bits or in sixteen, a line each."""
     found = [match[0].decode("ascii") for match in _STRETCH.finditer(data)]
     wide = [match[0].replace(b"\0", b"").decode("ascii") for match in _WIDE_STRETCH.finditer(data)]
     return "\n".join(found + wide)
-
-
-def as_text(data: bytes) -> str | None:
-    """The text that these bytes are in UTF-8 or UTF-16; None where they are no text."""
-    if not data:
-        return None
-    if data.count(0) * 3 >= len(data) > 3 and len(data) % 2 == 0:
-        return _printable(data, "utf-16-be" if data[0] == 0 else "utf-16-le")
-    return _printable(data, "utf-8")
-
-
-def _printable(data: bytes, encoding: str) -> str | None:
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
-        return None
-    raw = text.encode("latin-1", "replace")
-    controls = len(raw) - len(raw.translate(None, _NOT_TEXT))
-    return text if controls <= _CONTROL_SHARE_MAX * len(raw) else None

@@ -60,10 +60,11 @@ _DIGITS_MIN: Final = 3
 def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; each name once for each place."""
     budget.new_pass(len(buffer))
+    judged = cache(_judged)  # a list of a hundred items has the same few
     for found in _HOST.finditer(buffer):
         if not budget.allows_candidate():
             return
-        verdict = _judged(found[1].decode("ascii"))
+        verdict = judged(found[1].decode("ascii"))
         if verdict is not None:
             kind, confidence = verdict
             yield Match(kind, found.start(1), found.end(1), confidence)

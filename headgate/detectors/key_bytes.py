@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
+from regorus import integer_lists
+
 from headgate.kernel.canonical_json import JsonValue
 
 KEY_BYTES: Final = "key_bytes"
@@ -22,23 +24,11 @@ _VISITED_MAX: Final = 2000
 
 def names_of_keys(value: JsonValue) -> Iterator[str]:
     """The names of the members that hold such a list; ``body`` where it is the body."""
-    stack: list[tuple[str, JsonValue]] = [("body", value)]
-    for _ in range(_VISITED_MAX):
-        if not stack:
-            return
-        name, one = stack.pop()
-        if isinstance(one, dict):
-            stack.extend((str(key), member) for key, member in one.items())
-        elif isinstance(one, list):
-            if len(one) == _SIZE and _is_random(one):
-                yield name
-            elif len(one) <= _VISITED_MAX:
-                stack.extend((name, item) for item in one if isinstance(item, dict | list))
+    for name, numbers in integer_lists(value, _SIZE, _VISITED_MAX):
+        if _is_random(numbers):
+            yield "body" if name is None else name
 
 
-def _is_random(items: list[JsonValue]) -> bool:
-    if not all(type(item) is int and 0 <= item < 256 for item in items):
-        return False
-    numbers = {int(item) for item in items}  # type: ignore[arg-type]  # checked above
-    falls = sum(one > other for one, other in pairwise(items))  # type: ignore[operator]
-    return len(numbers) >= _DISTINCT_MIN and min(numbers) < _LOW and max(numbers) > _HIGH and falls in _FALLS
+def _is_random(numbers: bytes) -> bool:
+    falls = sum(one > other for one, other in pairwise(numbers))
+    return len({*numbers}) >= _DISTINCT_MIN and min(numbers) < _LOW and max(numbers) > _HIGH and falls in _FALLS

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from regorus import BytePattern
+from regorus import BytePattern, container_of
 
-from headgate.detectors.containers import Member, UnscannableError, container_of
+from headgate.detectors.containers import Member, UnscannableError
 from headgate.detectors.encodings import printable_stretches
 
 STREAMS_MAX: Final = 512

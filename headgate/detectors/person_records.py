@@ -13,11 +13,10 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, PatternError
+from regorus import BytePattern, LabelledPieces, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
-from headgate.detectors.document import SEPARATOR
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.kernel.errors import ValidationError
@@ -176,14 +175,14 @@ def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
 
 
 def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
-    start = 0
-    for piece in buffer.split(SEPARATOR):
-        label, sign, value = piece.partition(b": ")
-        if sign and len(label) <= _LABEL_MAX and value and b"\n" not in label:
-            _add_labelled(label, value, start + len(label) + 2, facts)
-        if b"\n" in piece:
-            _read_table(value if sign and b"\n" not in label else piece, start, facts, budget)
-        start += len(piece) + len(SEPARATOR)
+    pieces = LabelledPieces(buffer, _LABEL_MAX)
+    for number, label in enumerate(pieces.labels):
+        fact = _fact_of(label, facts)
+        if fact is not None:
+            for start, end in pieces.places(number):
+                _add_named(fact, buffer[start:end], start, facts)
+    for start, text_start, end in pieces.several_lines:
+        _read_table(buffer[text_start:end], start, facts, budget)
 
 
 def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:

@@ -12,7 +12,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from regorus import BytePattern
+from regorus import BytePattern, ListedWords
 
 from headgate.configuration.resources import resource_path
 from headgate.detectors.document import SEPARATOR
@@ -27,11 +27,7 @@ _WORD_BITS: Final = 11
 _FOUND: Final = 0.95
 _LIKELY: Final = 0.8
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
-_LISTED: Final = re.compile(rb"(?m)^(?:([\w .-]{1,80}): )?([a-zA-Z]{3,8})$")
-"""Bounded at each line, so that the module re takes linear time; it finds many short values faster."""
 _VALUES_MIN: Final = 11
-_LISTED_MAX: Final = 5000
-_DIGITS: Final = b"0123456789"
 _NUMBERED: Final = BytePattern(
     rb"(?i)(?:^|[\s,;:\"])("
     + rb"[\s,;|]{1,3}".join(rb"0?%d[.):]?[ \t]{0,2}[a-z\x80-\xff]{3,16}" % n for n in range(1, 13))
@@ -59,27 +55,16 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
             for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
     if buffer.count(SEPARATOR) >= _VALUES_MIN:
-        yield from _in_lists(buffer, budget)
+        yield from _in_lists(buffer)
     numbered = _NUMBERED.search(buffer) if all(one in buffer for one in _NUMBERS) else None
     if numbered is not None and _ABOUT_A_WALLET.search(buffer) is not None:
         yield Match(RECOVERY_PHRASE, numbered.start(1), numbered.end(1), _LIKELY)
 
 
-def _in_lists(buffer: bytes, budget: Budget) -> Iterator[Match]:
+def _in_lists(buffer: bytes) -> Iterator[Match]:
     """Values of one name, of which twelve in a row are words: in order, shuffled, or numbered beside."""
-    known, lists = recovery_words(), dict[bytes, list[_Word]]()
-    if sum(word.lower() in known for _, word in _LISTED.findall(buffer)) < _LENGTHS[0]:
-        return
-    for number, found in enumerate(_LISTED.finditer(buffer)):
-        if number >= _LISTED_MAX or not budget.has_time():
-            break
-        word = _Word(found.start(2), found.end(2), found[2].lower())
-        words = lists.setdefault((found[1] or b"").translate(None, _DIGITS), [])
-        if word.text in known:
-            words.append(word)
-        elif len(words) < _LENGTHS[0]:
-            words.clear()
-    for words in lists.values():
+    for places in _listed_words().search(buffer, _LENGTHS[0]):
+        words = [_Word(start, end, buffer[start:end].lower()) for start, end in places]
         if _is_phrase(words):
             yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
 
@@ -143,3 +128,8 @@ def recovery_words() -> dict[bytes, int]:
     """Each word with its number."""
     lines = resource_path("detectors", "recovery_words.txt").read_bytes().splitlines()
     return {word: number for number, word in enumerate(line for line in lines if line.isalpha())}
+
+
+@cache
+def _listed_words() -> ListedWords:
+    return ListedWords({*recovery_words()})

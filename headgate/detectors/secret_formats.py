@@ -1,13 +1,13 @@
 """``config/detectors/secrets.yaml`` and ``gitleaks.yaml``, compiled once."""
 
 import re
-from collections.abc import Callable, Mapping
+import string
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-import ahocorasick
-from regorus import BytePattern, PatternError
+from regorus import BytePattern, KeywordSearch, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -17,6 +17,7 @@ from headgate.kernel.errors import ValidationError
 _WINDOW_BYTES: Final = 16 * 1024
 """How far from its keyword a credential may reach; a private key of 8192 bits has 6.4 KB."""
 
+WORD: Final = (string.ascii_letters + string.digits + "_").encode()
 _BEGINNING_BYTES_MIN: Final = 3
 """What is shorter begins too much else."""
 
@@ -67,6 +68,24 @@ class Keyword:
     assignment: Assignment | None
     services: tuple[ServiceValue, ...]
 
+    @property
+    def counts_in_words(self) -> bool:
+        """Whether it counts within a word too."""
+        return bool(self.others or self.services) or self.assignment is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """All in one pass; ``known`` by their numbers."""
+
+    search: KeywordSearch
+    known: tuple[Keyword, ...]
+
+    def found(self, buffer: bytes) -> Iterator[tuple[int, Keyword]]:
+        """Each keyword with the offset of its end."""
+        for end, number in self.search.search(buffer):
+            yield end, self.known[number]
+
 
 _ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
     "weak": Assignment(by_person=False, weak=True),
@@ -84,11 +103,12 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class SecretFormats:
-    """``keywords`` finds a ``Keyword`` in text that is ASCII-lowered bytes read as Latin-1; ``beginnings``, what
-    formats with a beginning of their own begin with; ``joined_beginnings``, those that count in joined texts;
-    ``allowed``, values that are no credentials."""
+    """``joined``: of ``keywords``, what counts in joined texts; ``beginnings``: what formats with a beginning of their
+    own begin with; ``joined_beginnings``, those that count in joined texts; ``allowed``, values that are no
+    credentials."""
 
-    keywords: ahocorasick.Automaton
+    keywords: Keywords
+    joined: Keywords
     beginnings: BytePattern
     joined_beginnings: BytePattern
     kinds: frozenset[str]
@@ -125,7 +145,8 @@ def secret_formats() -> SecretFormats:
             entries.setdefault(name.encode(), _Entry()).assignment = assignment
     placeholders = own.section("placeholders")
     return SecretFormats(
-        _automaton(entries),
+        _keywords(entries, joined=False),
+        _keywords(entries, joined=True),
         _beginnings(entries, lambda one: True),
         _beginnings(entries, lambda one: one.joined),
         frozenset((*own.section("formats").members, *published.section("formats").members)),
@@ -137,16 +158,20 @@ def secret_formats() -> SecretFormats:
     )
 
 
-def _automaton(entries: dict[bytes, _Entry]) -> ahocorasick.Automaton:
-    automaton = ahocorasick.Automaton()
-    for word, entry in entries.items():
-        starts_word = word[:1].isalnum()
-        beginnings = [one for one in entry.formats if starts_word and one.before == 0]
-        others = [one for one in entry.formats if one not in beginnings]
-        found = Keyword(len(word), tuple(beginnings), tuple(others), entry.assignment, tuple(entry.services))
-        automaton.add_word(word.decode("latin-1"), found)
-    automaton.make_automaton()
-    return automaton
+def _keywords(entries: dict[bytes, _Entry], *, joined: bool) -> Keywords:
+    known = {word: _keyword(word, entry, joined=joined) for word, entry in entries.items()}
+    words = {word: one for word, one in known.items() if one.counts_in_words or one.beginnings}
+    search = KeywordSearch([(word, not one.counts_in_words, False) for word, one in words.items()], WORD)
+    return Keywords(search, tuple(words.values()))
+
+
+def _keyword(word: bytes, entry: _Entry, *, joined: bool) -> Keyword:
+    formats = [one for one in entry.formats if one.joined or not joined]
+    beginnings = [one for one in formats if word[:1].isalnum() and one.before == 0]
+    others = [one for one in formats if one not in beginnings]
+    if joined:
+        return Keyword(len(word), tuple(beginnings), tuple(others), None, ())
+    return Keyword(len(word), tuple(beginnings), tuple(others), entry.assignment, tuple(entry.services))
 
 
 def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> BytePattern:

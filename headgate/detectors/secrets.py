@@ -7,13 +7,11 @@ from regorus import BytePattern
 
 from headgate.detectors.assignments import assigned_value, begins_name, service_values
 from headgate.detectors.entropy import bits_per_character
-from headgate.detectors.keyword_search import keywords_in
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.secret_checks import LIKELY, NO, is_in_words
-from headgate.detectors.secret_formats import Keyword, SecretFormat, SecretFormats, secret_formats
+from headgate.detectors.secret_formats import WORD, Keywords, SecretFormat, SecretFormats, secret_formats
 
-WORD: Final = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
 _KEY_NAME: Final = BytePattern(rb"(?:AKIA|ASIA)[A-Z2-7]{16}")
 _SIGNATURE_SCOPE: Final = BytePattern(
@@ -25,29 +23,23 @@ GENERIC: Final = ("password", "token")
 
 def find_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """What looks like a credential, in no order, and perhaps one place more than once."""
-    return _find(buffer, budget, joined=False)
+    return _find(buffer, budget, secret_formats().keywords)
 
 
 def find_split_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """As ``find_secrets``, for joined texts: only what has a form of its own."""
-    return _find(buffer, budget, joined=True)
+    return _find(buffer, budget, secret_formats().joined)
 
 
-def _find(buffer: bytes, budget: Budget, *, joined: bool) -> Iterator[Match]:
+def _find(buffer: bytes, budget: Budget, keywords: Keywords) -> Iterator[Match]:
     formats = secret_formats()
     budget.new_pass(len(buffer))
     weak = 0
-    for end, keyword in _keywords(buffer, formats):
+    for end, keyword in keywords.found(buffer):
         start = end - keyword.length
         known = keyword.others
         if keyword.beginnings and (start == 0 or buffer[start - 1] not in WORD):
             known += keyword.beginnings
-        if joined:
-            known = tuple(one for one in known if one.joined)
-            if not known:
-                continue
-        if not known and keyword.assignment is None and not keyword.services:
-            continue
         is_weak = not known and not keyword.services and keyword.assignment is not None and keyword.assignment.weak
         weak += is_weak
         if (not is_weak or weak % _WEAK_PER_CANDIDATE == 0) and not budget.allows_candidate():
@@ -56,20 +48,12 @@ def _find(buffer: bytes, budget: Budget, *, joined: bool) -> Iterator[Match]:
             match = _match(buffer, start, one, formats)
             if match is not None:
                 yield match
-        if joined:
-            continue
         if keyword.services and begins_name(buffer, start, end):
             yield from service_values(buffer, end, keyword.services, formats)
         assignment = keyword.assignment
         found = None if assignment is None else assigned_value(buffer, start, end, assignment, formats)
         if assignment is not None and found is not None and not _is_signature_scope(buffer[found.start : found.end]):
             yield Match(GENERIC[0] if assignment.by_person else GENERIC[1], found.start, found.end, found.confidence)
-
-
-def _keywords(buffer: bytes, formats: SecretFormats) -> Iterator[tuple[int, Keyword]]:
-    """Each keyword with the offset of its end."""
-    for last, value in keywords_in(buffer.lower().decode("latin-1"), formats.keywords):
-        yield last + 1, value
 
 
 def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretFormats) -> Match | None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from headgate.detectors.encodings import from_base64
+from regorus import from_base64
+
 from headgate.detectors.prose import prose
 
 _PIECES_MIN: Final = 3

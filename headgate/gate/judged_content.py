@@ -8,8 +8,9 @@ detectors open. Unreadable content is reported, because finding nothing in it pr
 import re
 from typing import Final
 
+from regorus import as_text
+
 from headgate.detectors.document import Attachment
-from headgate.detectors.encodings import as_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.nlp_policies.content import JudgedContent

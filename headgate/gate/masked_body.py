@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from headgate.detectors.encodings import as_text
+from regorus import as_text
+
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import FoundText

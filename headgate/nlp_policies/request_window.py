@@ -12,8 +12,9 @@ from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
+from regorus import edges_of
+
 from headgate.detectors.document import JoinedText
-from headgate.detectors.joined import edges_of
 from headgate.kernel.canonical_json import JsonValue
 
 WINDOW_SECONDS: Final = 600

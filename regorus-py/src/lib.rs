@@ -1,15 +1,19 @@
 //! Python module `regorus._engine`: the engine for Rego policies, strict canonical JSON, the record's quick check,
-//! the index of where values were first seen, patterns over bytes, texts spelled in digits.
+//! the index of where values were first seen, and what detectors look for in every call.
 
 mod allocator;
 mod byte_patterns;
 pub mod contain;
 mod digit_texts;
+mod encoded_tokens;
 mod errors;
 pub mod go_format;
 pub mod go_regex;
+mod joined_texts;
 pub mod json;
 mod json_functions;
+mod keyword_search;
+mod pieces;
 pub mod provenance;
 pub mod record;
 pub mod rego;
@@ -42,10 +46,22 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
     module.add_function(wrap_pyfunction!(digit_texts::base85_texts, module)?)?;
     module.add_function(wrap_pyfunction!(digit_texts::texts_in, module)?)?;
+    module.add_function(wrap_pyfunction!(encoded_tokens::as_text, module)?)?;
+    module.add_function(wrap_pyfunction!(encoded_tokens::container_of, module)?)?;
+    module.add_function(wrap_pyfunction!(encoded_tokens::encoded_tokens, module)?)?;
+    module.add_function(wrap_pyfunction!(encoded_tokens::from_base64, module)?)?;
+    module.add_function(wrap_pyfunction!(encoded_tokens::from_hexadecimal, module)?)?;
+    module.add_function(wrap_pyfunction!(joined_texts::edges_of, module)?)?;
+    module.add_function(wrap_pyfunction!(joined_texts::joined_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(joined_texts::joined_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(pieces::numbers::integer_lists, module)?)?;
+    module.add_class::<pieces::LabelledPieces>()?;
+    module.add_class::<pieces::ListedWords>()?;
     module.add_class::<byte_patterns::BytePattern>()?;
     module.add_class::<byte_patterns::ByteMatch>()?;
     module.add_class::<digit_texts::DigitTexts>()?;
     module.add("TEXT_SEPARATOR", PyBytes::new(module.py(), text_buffer::SEPARATOR))?;
+    module.add_class::<keyword_search::KeywordSearch>()?;
     module.add_class::<sign_search::SignSearch>()?;
     module.add_class::<text_buffer::TextBuffer>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;

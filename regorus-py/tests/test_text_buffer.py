@@ -31,7 +31,6 @@ def test_texts_stand_in_their_order_with_their_labels() -> None:
     assert _written(buffer) == [b"/to: ", b"to/to: a", b"to/to: b", b"/note: ", b"note/number: c"]
     assert others == []
     assert buffer.piece(2) == ("origin", ("to", 1), False, *_places(buffer, 2))
-    assert buffer.outermost(4) == ("number", "c")
 
 
 def _places(buffer: TextBuffer, index: int) -> tuple[int, int, int]:
@@ -76,7 +75,6 @@ def test_texts_added_during_a_walk_stand_between() -> None:
         buffer.add("added", "name", b"label: ", f"{text}{path}".encode(), True, True)
     assert _written(buffer) == [b"/: a", "label: é(1,)".encode(), b"/: b"]
     assert buffer.piece(1)[:3] == ("added", None, True)
-    assert [buffer.outermost(index) for index in range(3)] == [None, ("name", "é(1,)"), None]
 
 
 def test_a_text_that_has_no_place_ends_the_walk() -> None:

@@ -1,4 +1,4 @@
-"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check."""
+"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check, detectors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, final
@@ -218,6 +218,38 @@ def base85_texts(text: bytes) -> list[tuple[int, int, bytes]]:
 def texts_in(data: bytes) -> list[bytes]:
     """What is printable in decoded bytes, and what is packed in them."""
 
+def container_of(data: bytes) -> str | None:
+    """The kind of a container by its first bytes; None: none that is known."""
+
+def as_text(data: bytes) -> str | None:
+    """The text that these bytes are in UTF-8 or UTF-16; None where they are no text."""
+
+def from_hexadecimal(token: bytes) -> bytes | None:
+    """What one token encodes, with 0x before it or without; None where it is none."""
+
+def from_base64(token: bytes) -> bytes | None:
+    """What one token encodes (RFC 4648), in both alphabets, padded or not, broken into lines or not; None where it is
+    none."""
+
+def encoded_tokens(text: bytes) -> list[tuple[int, int, str, bytes]]:
+    """From where to where tokens stand that encode a text or a container, in which base, and what they encode."""
+
+def edges_of(text: str) -> str:
+    """What of a text may go on in another: all of a short one, else its beginning and its end. Of sentences a few words
+    at each end: what stands between them is a text by itself."""
+
+def joined_lines(pieces: list[str], beginnings: BytePattern, least_end: int) -> str:
+    """All in one, and then a line from each beginning of a credential to each end of a piece after it, from the
+    character ``least_end`` on: what stands beside it is another text, and no part of a longer word."""
+
+def joined_fields(buffers: list[TextBuffer], beginnings: BytePattern, characters_max: int) -> str | None:
+    """The edges of all texts that were not decoded from others, in lines as ``joined_lines`` makes them: first all in
+    their order, then those whose names differ in a number only. None where there is one text."""
+
+def integer_lists(value: object, length: int, values_max: int) -> list[tuple[str | None, bytes]]:
+    """The lists of so many whole numbers from 0 to 255, each with the name of the member that holds it; None for the
+    value itself. Looks at so many values, and into no longer list."""
+
 TEXT_SEPARATOR: bytes
 """Between two texts of a ``TextBuffer``."""
 
@@ -255,8 +287,44 @@ class TextBuffer:
         """Its origin, the way from the origin to it (None: it was added), whether it is folded, and where it begins,
         where its value begins, and where it ends."""
 
-    def outermost(self, index: int) -> tuple[str | None, str] | None:
-        """The name of its member, and the text; None for a piece that is not outermost."""
+@final
+class LabelledPieces:
+    """The values of a buffer by the labels before them (``name: ``)."""
+
+    def __new__(cls, buffer: bytes, bytes_max: int) -> LabelledPieces:
+        """Labels and values of at most so many bytes."""
+
+    @property
+    def labels(self) -> list[bytes]:
+        """Each once, in the order of the buffer."""
+
+    def places(self, number: int) -> list[tuple[int, int]]:
+        """From where to where the values of a label stand."""
+
+    @property
+    def several_lines(self) -> list[tuple[int, int, int]]:
+        """Where a piece of several lines begins, its value begins, and it ends."""
+
+@final
+class ListedWords:
+    """Words of a list that stand in lists: values of one word each."""
+
+    def __new__(cls, known: set[bytes]) -> ListedWords:
+        """In lower case."""
+
+    def search(self, buffer: bytes, words_min: int) -> list[list[tuple[int, int]]]:
+        """For each label, digits aside, where the known words stand if so many stood in a row."""
+
+@final
+class KeywordSearch:
+    """Keywords in bytes, all in one pass, whatever their case in ASCII."""
+
+    def __new__(cls, words: list[tuple[bytes, bool, bool]], word_bytes: bytes) -> KeywordSearch:
+        """``words``: in lower case, and whether each begins and ends a word, which is made of ``word_bytes``."""
+
+    def search(self, text: bytes) -> list[tuple[int, int]]:
+        """Where each one ends, and its number, in the order of the ends; of those that end together, the longest
+        first."""
 
 @final
 class SignSearch:

@@ -106,6 +106,10 @@ impl BytePattern {
 }
 
 impl BytePattern {
+    pub fn regex(&self) -> &Regex {
+        &self.regex
+    }
+
     fn whole(&self, py: Python<'_>) -> PyResult<&Regex> {
         if let Some(made) = self.whole.get() {
             return Ok(made);

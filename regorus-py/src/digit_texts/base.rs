@@ -57,28 +57,34 @@ impl Base {
 
     /// The values of the digits.
     pub fn values(&self, text: &[u8]) -> Vec<u8> {
-        let mut values = Vec::with_capacity(text.len());
+        let mut values = vec![0; text.len()];
+        let mut count = 0;
         for at in 0..text.len() {
-            if self.is_digit(text, at) {
-                values.push(self.values[usize::from(text[at])]);
-            }
+            values[count] = self.values[usize::from(text[at])];
+            count += usize::from(self.is_digit(text, at));
         }
+        values.truncate(count);
         values
     }
 
     /// The whole bytes of the values.
     pub fn decoded(&self, values: &[u8]) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.bytes(values.len()));
-        let (mut held, mut bits) = (0_u32, 0);
-        for value in values {
-            held = held << self.bits | u32::from(*value);
-            bits += self.bits;
-            if bits >= 8 {
-                bits -= 8;
-                bytes.push((held >> bits) as u8);
-                held &= (1 << bits) - 1;
-            }
+        match self.bits {
+            4 => self.of_groups::<2, 1>(values),
+            5 => self.of_groups::<8, 5>(values),
+            _ => self.of_groups::<4, 3>(values),
         }
+    }
+
+    /// In groups of digits that are whole bytes.
+    fn of_groups<const DIGITS: usize, const BYTES: usize>(&self, values: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; values.len().div_ceil(DIGITS) * BYTES];
+        for (group, written) in values.chunks(DIGITS).zip(bytes.chunks_exact_mut(BYTES)) {
+            let digit = |at: usize| u64::from(group.get(at).copied().unwrap_or(0));
+            let held = (0..DIGITS).fold(0, |held, at| held << (8 * BYTES / DIGITS) | digit(at));
+            written.copy_from_slice(&held.to_be_bytes()[8 - BYTES..]);
+        }
+        bytes.truncate(self.bytes(values.len()));
         bytes
     }
 

@@ -12,16 +12,16 @@ pub fn runs(data: &[u8]) -> Vec<(usize, usize)> {
     let packed = PACKED.iter().filter_map(|magic| memmem::find(data, magic)).map(|start| (start, data.len()));
     let mut found: Vec<_> = packed.collect();
     let mut start = 0;
-    for (at, byte) in data.iter().enumerate() {
-        if !is_printable(byte) {
-            if at - start >= PRINTABLE_MIN {
-                found.push((start, at));
-            }
-            start = at + 1;
+    // Most windows of that length hold a byte that is not printable: what begins before the last of them is too short.
+    while let Some(window) = data.get(start..start + PRINTABLE_MIN) {
+        if let Some(at) = window.iter().rposition(|byte| !is_printable(byte)) {
+            start += at + 1;
+            continue;
         }
-    }
-    if data.len() - start >= PRINTABLE_MIN {
-        found.push((start, data.len()));
+        let rest = &data[start..];
+        let end = start + rest.iter().position(|byte| !is_printable(byte)).unwrap_or(rest.len());
+        found.push((start, end));
+        start = end + 1;
     }
     found
 }

@@ -1,8 +1,10 @@
 //! The Python class of the buffer.
 
+use std::borrow::Cow;
+
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 use super::names::Names;
 use super::walk::TextWalk;
@@ -102,23 +104,20 @@ impl TextBuffer {
         };
         Ok((origin.clone_ref(py), path, piece.is_folded, piece.start, piece.text_start, piece.end))
     }
-
-    /// The name of its member, and the text; None for one that was decoded from another.
-    fn outermost<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Option<(Option<&str>, Bound<'py, PyString>)>> {
-        let piece = self.at(index)?;
-        if !piece.is_outermost {
-            return Ok(None);
-        }
-        let name = match &piece.way {
-            Way::Added(_, name) => name.as_deref(),
-            Way::Walked(_, node) => node.map(|node| self.names.name(node)),
-        };
-        let text = String::from_utf8_lossy(&self.data[piece.text_start..piece.end]);
-        Ok(Some((name, PyString::new(py, &text))))
-    }
 }
 
 impl TextBuffer {
+    /// Those that were not decoded from another, with the names of their members.
+    pub fn outermost_texts(&self) -> impl Iterator<Item = (Option<&str>, Cow<'_, str>)> {
+        self.pieces.iter().filter(|piece| piece.is_outermost).map(|piece| {
+            let name = match &piece.way {
+                Way::Added(_, name) => name.as_deref(),
+                Way::Walked(_, node) => node.map(|node| self.names.name(node)),
+            };
+            (name, String::from_utf8_lossy(&self.data[piece.text_start..piece.end]))
+        })
+    }
+
     /// One more text of a walk.
     pub fn push(
         &mut self,

@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Callable
 
 import pytest
+from regorus import container_of
 
-from headgate.detectors.containers import MEMBERS_MAX, container_of, members
+from headgate.detectors.containers import MEMBERS_MAX, members
 
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),

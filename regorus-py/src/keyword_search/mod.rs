@@ -1,0 +1,57 @@
+//! Keywords in bytes, all in one pass, whatever their case in ASCII.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// From here on a search lets other threads run.
+const LARGE_BYTES: usize = 16 << 10;
+
+/// Python's: the word in lower case, whether it begins and ends a word.
+type WordTuple = (Vec<u8>, bool, bool);
+
+#[pyclass(frozen, module = "regorus")]
+pub struct KeywordSearch {
+    automaton: AhoCorasick,
+    borders: Vec<(bool, bool)>,
+    /// Bytes that words are made of.
+    in_words: [bool; 256],
+}
+
+#[pymethods]
+impl KeywordSearch {
+    #[new]
+    fn new(words: Vec<WordTuple>, word_bytes: &[u8]) -> PyResult<Self> {
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
+            .build(words.iter().map(|word| &word.0))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let mut in_words = [false; 256];
+        for byte in word_bytes {
+            in_words[usize::from(*byte)] = true;
+        }
+        let borders = words.iter().map(|(_, begins_word, ends_word)| (*begins_word, *ends_word)).collect();
+        Ok(Self { automaton, borders, in_words })
+    }
+
+    /// Where each one ends, and its number, in the order of the ends; of those that end together, the longest first.
+    fn search(&self, py: Python<'_>, text: &[u8]) -> Vec<(usize, usize)> {
+        if text.len() >= LARGE_BYTES { py.detach(|| self.found(text)) } else { self.found(text) }
+    }
+}
+
+impl KeywordSearch {
+    fn found(&self, text: &[u8]) -> Vec<(usize, usize)> {
+        let is_in_word =
+            |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| self.in_words[usize::from(*byte)]);
+        self.automaton
+            .find_overlapping_iter(text)
+            .filter(|one| {
+                let (begins_word, ends_word) = self.borders[one.pattern().as_usize()];
+                !(begins_word && is_in_word(one.start().checked_sub(1)) || ends_word && is_in_word(Some(one.end())))
+            })
+            .map(|one| (one.end(), one.pattern().as_usize()))
+            .collect()
+    }
+}
