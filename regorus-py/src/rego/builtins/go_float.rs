@@ -1,5 +1,5 @@
-//! Go's `big.Float`, in which OPA calculates (`topdown/arithmetic.go`, `topdown/aggregates.go`): mantissas of 64 bits,
-//! rounded to even.
+//! Go's `big.Float`, in which OPA calculates (`v1/topdown/arithmetic.go`, `v1/topdown/aggregates.go`): mantissas of 64
+//! bits, rounded to even.
 //!
 //! 0.1 + 0.2 is 0.3 there, and 0.30000000000000004 in doubles.
 
@@ -152,7 +152,7 @@ impl Float {
         Some(if self.mantissa.sign() == Sign::Minus { -double } else { double })
     }
 
-    /// Returns the shortest decimal of the absolute value, as `math/big` finds it (`roundShortest` in ftoa.go): the last
+    /// Returns the shortest decimal of the absolute value, as `math/big` finds it (`roundShortest` in `ftoa.go`): the last
     /// digit is not always the nearest.
     fn shortest(&self) -> Decimal {
         if self.is_zero() {

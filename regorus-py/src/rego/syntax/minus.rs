@@ -2,7 +2,7 @@
 
 use regorus::unstable::Expr;
 
-use super::moved::{Insertion, Moved};
+use super::moved::{Edit, Moved};
 use super::places::{one_line, place};
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
@@ -10,35 +10,35 @@ use crate::rego::program::Part;
 
 /// Returns the text of `part` with differences in place of references and calls after a minus; None if it has none.
 pub fn with_differences(part: &Part<'_>, moved: &mut Moved) -> Option<String> {
-    let mut minus = Minus { text: part.source.text, insertions: Vec::new() };
+    let mut minus = Minus { text: part.source.text, edits: Vec::new() };
     part.module.policy.iter().for_each(|rule| visit_rule(rule, &mut minus));
-    moved.write(&part.source, minus.insertions)
+    moved.write(&part.source, minus.edits)
 }
 
 struct Minus<'t> {
     text: &'t str,
-    insertions: Vec<Insertion>,
+    edits: Vec<Edit>,
 }
 
 impl Visitor for Minus<'_> {
     fn expression(&mut self, expression: &Expr, _scope: &Scope<'_>) {
         if let Expr::UnaryExpr { expr, .. } = expression
-            && let Some(insertions) = self.difference(expression, first(expr))
+            && let Some(edits) = self.difference(expression, first(expr))
         {
-            self.insertions.extend(insertions);
+            self.edits.extend(edits);
         }
     }
 }
 
 impl Minus<'_> {
     /// None for anything else than a minus before a reference or a call: OPA refuses it.
-    fn difference(&self, expression: &Expr, subtrahend: &Expr) -> Option<[Insertion; 2]> {
+    fn difference(&self, expression: &Expr, subtrahend: &Expr) -> Option<[Edit; 2]> {
         let is_read =
             matches!(subtrahend, Expr::Var { .. } | Expr::RefDot { .. } | Expr::RefBrack { .. } | Expr::Call { .. });
         let (whole, subtrahend) = (place(expression)?, place(subtrahend)?);
         let between = one_line(self.text.get(whole.start..subtrahend.start)?);
         (is_read && between.trim() == "-")
-            .then(|| [Insertion::at(whole.start, String::from("(0")), Insertion::at(subtrahend.end, String::from(")"))])
+            .then(|| [Edit::insert(whole.start, String::from("(0")), Edit::insert(subtrahend.end, String::from(")"))])
     }
 }
 

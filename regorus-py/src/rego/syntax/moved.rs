@@ -11,24 +11,24 @@ const TAB_COLUMNS: u32 = 4;
 /// A line and a column, as the engine counts them. Both start at 1.
 pub type Place = (u32, u32);
 
-/// A change of a text. One of no range inserts; any other keeps the number of columns.
-pub struct Insertion {
+/// An edit of a text. One of an empty range inserts; any other keeps the number of columns.
+pub struct Edit {
     range: Range<usize>,
     text: String,
     /// Pieces of the author's text in `text`: where in `text`, and where in the author's.
     copies: Vec<(Range<usize>, usize)>,
 }
 
-impl Insertion {
-    pub fn at(place: usize, text: String) -> Self {
+impl Edit {
+    pub fn insert(place: usize, text: String) -> Self {
         Self { range: place..place, text, copies: Vec::new() }
     }
 
-    pub fn instead(range: Range<usize>, text: String) -> Self {
+    pub fn replace(range: Range<usize>, text: String) -> Self {
         Self { range, text, copies: Vec::new() }
     }
 
-    pub fn with_copies(place: usize, text: String, copies: Vec<(Range<usize>, usize)>) -> Self {
+    pub fn insert_copies(place: usize, text: String, copies: Vec<(Range<usize>, usize)>) -> Self {
         Self { range: place..place, text, copies }
     }
 }
@@ -70,28 +70,28 @@ impl Moved {
         (line, column - before.iter().map(|inserted| (column - inserted.first).min(inserted.count)).sum::<u32>())
     }
 
-    /// Returns the text of `source` with the changes; None if there is no change.
-    pub fn write(&mut self, source: &Source<'_>, mut insertions: Vec<Insertion>) -> Option<String> {
-        if insertions.is_empty() {
+    /// Returns the text of `source` with these edits; None if there are none.
+    pub fn write(&mut self, source: &Source<'_>, mut edits: Vec<Edit>) -> Option<String> {
+        if edits.is_empty() {
             return None;
         }
-        insertions.sort_by_key(|insertion| (insertion.range.start, insertion.range.end));
-        let places = places(source.text, &insertions);
-        let (mut written, mut done) = (Written::new(source.text.len() + insertions.len() * 8), 0);
+        edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+        let places = places(source.text, &edits);
+        let (mut written, mut done) = (Written::new(source.text.len() + edits.len() * 8), 0);
         let lines = self.lines.entry(source.path.to_owned()).or_default();
-        for insertion in insertions {
-            written.push(&source.text[done..insertion.range.start]);
-            if insertion.range.is_empty() {
+        for edit in edits {
+            written.push(&source.text[done..edit.range.start]);
+            if edit.range.is_empty() {
                 let first = written.column;
                 let copied = |(range, from): &(Range<usize>, usize)| {
                     Some((first + small(range.start)..first + small(range.end), *places.get(from)?))
                 };
-                let copies = insertion.copies.iter().filter_map(copied).collect();
-                let inserted = Inserted { first, count: small(insertion.text.len()), copies };
+                let copies = edit.copies.iter().filter_map(copied).collect();
+                let inserted = Inserted { first, count: small(edit.text.len()), copies };
                 lines.entry(written.line).or_default().push(inserted);
             }
-            written.push(&insertion.text);
-            done = insertion.range.end;
+            written.push(&edit.text);
+            done = edit.range.end;
         }
         written.push(&source.text[done..]);
         Some(written.text)
@@ -103,9 +103,9 @@ fn small(number: usize) -> u32 {
 }
 
 /// The places in the author's text from which pieces are copied.
-fn places(text: &str, insertions: &[Insertion]) -> BTreeMap<usize, Place> {
+fn places(text: &str, edits: &[Edit]) -> BTreeMap<usize, Place> {
     let mut places: BTreeMap<usize, Place> =
-        insertions.iter().flat_map(|insertion| &insertion.copies).map(|(_, from)| (*from, (1, 1))).collect();
+        edits.iter().flat_map(|edit| &edit.copies).map(|(_, from)| (*from, (1, 1))).collect();
     let (mut read, mut done) = (Written::new(text.len()), 0);
     for (from, place) in &mut places {
         read.push(&text[done..*from]);

@@ -4,14 +4,14 @@
 //! OPA evaluates what stands below the outermost call or comparison before it negates: where `input.a` is undefined,
 //! so is the statement. The engine takes it for true, and an `allow` could hold for a request without the member.
 //! What `with` puts in a place is evaluated first too, in any statement.
-//! What OPA evaluates first follows its `expandExprTerm` and `rewriteDynamics` (v1/ast/compile.go): references,
+//! What OPA evaluates first follows its `expandExprTerm` and `rewriteDynamics` (`v1/ast/compile.go`): references,
 //! calls, comprehensions and operators in the operands, but no reference that `==` or `=` compares.
 
 use std::ops::Range;
 
 use regorus::unstable::{AssignOp, BoolOp, Expr, Literal, LiteralStmt};
 
-use super::moved::{Insertion, Moved};
+use super::moved::{Edit, Moved};
 use super::places::{self, one_line, place_of};
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
@@ -26,12 +26,12 @@ pub fn with_operands_first(
     prefix: &str,
     moved: &mut Moved,
 ) -> Result<Option<String>, Complaint> {
-    let (insertions, blanked) = (Vec::new(), Vec::new());
-    let mut negations = Negations { program, part, prefix, count: 0, insertions, blanked, first: None };
+    let (edits, blanked) = (Vec::new(), Vec::new());
+    let mut negations = Negations { program, part, prefix, count: 0, edits, blanked, first: None };
     part.module.policy.iter().for_each(|rule| visit_rule(rule, &mut negations));
     match negations.first {
         Some(complaint) => Err(complaint),
-        None => Ok(moved.write(&part.source, negations.insertions)),
+        None => Ok(moved.write(&part.source, negations.edits)),
     }
 }
 
@@ -41,7 +41,7 @@ struct Negations<'p, 'a> {
     prefix: &'p str,
     /// Of the names that were given.
     count: usize,
-    insertions: Vec<Insertion>,
+    edits: Vec<Edit>,
     /// What is no longer there. Negations in it are copied with it, and are changed in the next turn.
     blanked: Vec<Range<usize>>,
     first: Option<Complaint>,
@@ -67,7 +67,7 @@ impl Visitor for Negations<'_, '_> {
         }
         let is_alone = scope.body_start() == Some(statement.span.start);
         match self.rewritten(statement, &place, &operands, &values, is_alone) {
-            Some(insertions) => self.insertions.extend(insertions),
+            Some(edits) => self.edits.extend(edits),
             None if self.first.is_none() => {
                 let message = "this statement cannot be read; put its operands in parts, with := for each";
                 self.first = Some(self.part.source.complain(&statement.span, message));
@@ -86,7 +86,7 @@ impl Negations<'_, '_> {
         operands: &[&Expr],
         values: &[&Expr],
         is_alone: bool,
-    ) -> Option<Vec<Insertion>> {
+    ) -> Option<Vec<Edit>> {
         let text = self.part.source.text;
         let (operands, values) = (self.named(operands)?, self.named(values)?);
         let mut opening = Copy::default();
@@ -97,7 +97,7 @@ impl Negations<'_, '_> {
             opening.push("); ");
         }
         let mut closing = Copy::default();
-        let mut insertions = Vec::new();
+        let mut edits = Vec::new();
         let mut done = place.start;
         if let (Literal::NotExpr { expr, .. }, false) = (&statement.literal, operands.is_empty()) {
             let mut modifiers = Copy::default();
@@ -109,10 +109,10 @@ impl Negations<'_, '_> {
             let (open, close) = if operands.len() == 1 { ("", "") } else { ("[", "]") };
             opening.push(&format!("{open}{names}{close} := {open}"));
             for (index, (_, range)) in operands.iter().enumerate() {
-                insertions.extend(self.blank(done..range.start)?);
-                insertions.push(Insertion::at(range.start, String::from("(")));
+                edits.extend(self.blank(done..range.start)?);
+                edits.push(Edit::insert(range.start, String::from("(")));
                 let next = if index + 1 < operands.len() { ")," } else { ")" };
-                insertions.push(Insertion::at(range.end, String::from(next)));
+                edits.push(Edit::insert(range.end, String::from(next)));
                 done = range.end;
             }
             closing.push(close);
@@ -120,29 +120,29 @@ impl Negations<'_, '_> {
             closing.push("; not ");
             closing.take(text, places::place(expr)?, &operands)?;
             closing.append(&modifiers);
-            insertions.extend(self.blank(done..place.end)?);
+            edits.extend(self.blank(done..place.end)?);
         } else {
             for (name, range) in &values {
-                insertions.extend(self.blank(range.clone())?);
-                insertions.push(Insertion::at(range.start, format!("({name})")));
+                edits.extend(self.blank(range.clone())?);
+                edits.push(Edit::insert(range.start, format!("({name})")));
             }
             done = place.end;
         }
         closing.push(if is_alone { " }" } else { "" });
-        insertions.push(closing.inserted(done));
-        insertions.insert(0, opening.inserted(place.start));
-        Some(insertions)
+        edits.push(closing.inserted(done));
+        edits.insert(0, opening.inserted(place.start));
+        Some(edits)
     }
 
     /// Spaces for a piece of the text, with its ends of lines; None inside for an empty piece.
-    fn blank(&mut self, range: Range<usize>) -> Option<Option<Insertion>> {
+    fn blank(&mut self, range: Range<usize>) -> Option<Option<Edit>> {
         let spaces = self.part.source.text.get(range.clone())?.chars().map(|character| match character {
             '\n' | '\r' | '\t' => character,
             _ => ' ',
         });
         let spaces: String = spaces.collect();
         self.blanked.push(range.clone());
-        Some((!range.is_empty()).then(|| Insertion::instead(range, spaces)))
+        Some((!range.is_empty()).then(|| Edit::replace(range, spaces)))
     }
 
     /// Whether OPA evaluates what a `with` puts in the place of something, and may have no value. Functions are put as
@@ -275,7 +275,7 @@ impl Copy {
         Some(())
     }
 
-    fn inserted(self, place: usize) -> Insertion {
-        Insertion::with_copies(place, self.text, self.copies)
+    fn inserted(self, place: usize) -> Edit {
+        Edit::insert_copies(place, self.text, self.copies)
     }
 }

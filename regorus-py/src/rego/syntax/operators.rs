@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use regorus::unstable::{ArithOp, Expr, Rule};
 
-use super::moved::{Insertion, Moved};
+use super::moved::{Edit, Moved};
 use super::places::{one_line, place};
 use super::scope::Scope;
 use super::visit::{Visitor, visit_rule};
@@ -39,7 +39,7 @@ struct Expressions<'p, 'a> {
     name: &'p str,
     /// The engine's numbers of operators that are part of a call already.
     seen: BTreeSet<u32>,
-    edits: Vec<Insertion>,
+    edits: Vec<Edit>,
     first: Option<Complaint>,
 }
 
@@ -86,7 +86,7 @@ impl Expressions<'_, '_> {
     }
 
     /// Returns the edits that write an expression as a call; None if its text cannot be read.
-    fn call(&self, expression: &Expr, steps: &str, operands: &[Option<Range<usize>>]) -> Option<Vec<Insertion>> {
+    fn call(&self, expression: &Expr, steps: &str, operands: &[Option<Range<usize>>]) -> Option<Vec<Edit>> {
         let whole = place(expression)?;
         let mut gaps = Vec::with_capacity(operands.len() + 1);
         let mut start = whole.start;
@@ -107,12 +107,11 @@ impl Expressions<'_, '_> {
         for (index, gap) in gaps.iter().enumerate() {
             let is_between = index > 0 && index < operands.len();
             match (is_between, &gap.operators[..]) {
-                (true, [at]) => edits.push(Insertion::instead(*at..at + 1, String::from(","))),
+                (true, [at]) => edits.push(Edit::replace(*at..at + 1, String::from(","))),
                 (false, []) => {}
                 _ => return None,
             }
-            edits
-                .extend(gap.open.iter().chain(&gap.close).map(|at| Insertion::instead(*at..at + 1, String::from(" "))));
+            edits.extend(gap.open.iter().chain(&gap.close).map(|at| Edit::replace(*at..at + 1, String::from(" "))));
         }
         Some(edits)
     }
@@ -120,22 +119,22 @@ impl Expressions<'_, '_> {
 
 impl Expressions<'_, '_> {
     /// The beginning and the end of a call in place of an expression.
-    fn around(&self, whole: &Range<usize>, steps: &str) -> Vec<Insertion> {
+    fn around(&self, whole: &Range<usize>, steps: &str) -> Vec<Edit> {
         // not(a)+b
         let is_after_word = self.text[..whole.start].ends_with(|last: char| last == '_' || last.is_alphanumeric());
         let space = if is_after_word { " " } else { "" };
         vec![
-            Insertion::at(whole.start, format!("{space}{}(\"{steps}\",[", self.name)),
-            Insertion::at(whole.end, String::from("])")),
+            Edit::insert(whole.start, format!("{space}{}(\"{steps}\",[", self.name)),
+            Edit::insert(whole.end, String::from("])")),
         ]
     }
 
     /// Returns the edits that write `value in collection` as a call; None if its text cannot be read.
-    fn membership(&self, expression: &Expr, value: &Expr, collection: &Expr) -> Option<Vec<Insertion>> {
+    fn membership(&self, expression: &Expr, value: &Expr, collection: &Expr) -> Option<Vec<Edit>> {
         let mut edits = self.around(&place(expression)?, IN);
         let between = place(value)?.end..place(collection)?.start;
         let at = between.start + one_line(self.text.get(between.clone())?).find(IN)?;
-        edits.push(Insertion::instead(at..at + IN.len(), String::from(", ")));
+        edits.push(Edit::replace(at..at + IN.len(), String::from(", ")));
         Some(edits)
     }
 }

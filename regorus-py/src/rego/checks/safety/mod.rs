@@ -1,6 +1,6 @@
-//! Names that nothing binds where they are needed: OPA refuses them as unsafe (Policy Language, "Negation"; ast/compile.go,
-//! `reorderBodyForSafety`). The engine binds some of them by itself, and `not xs[i]` then says "one of them is not",
-//! where its author means "none of them is": an allow would pass.
+//! Names that nothing binds where they are needed: OPA refuses them as unsafe (Policy Language, "Negation";
+//! `reorderBodyForSafety` in `v1/ast/compile.go`). The engine binds some of them by itself, and `not xs[i]` then says
+//! "one of them is not", where its author means "none of them is": an allow would pass.
 //!
 //! A body is safe where each name in a negated statement, in an input of a call, in a comparison and in the head is
 //! bound by a statement that is not negated, here or further out.

@@ -1,5 +1,5 @@
-//! Whether the statements of a body can be ordered so that each finds its names bound (OPA's ast/compile.go,
-//! `reorderBodyForSafety`). The order in which they are written does not matter.
+//! Whether the statements of a body can be ordered so that each finds its names bound (OPA's
+//! `reorderBodyForSafety` in `v1/ast/compile.go`). The order in which they are written does not matter.
 
 use super::term::{Kind, Name, Names, Pick, Statement, Term};
 use super::unify::unify;

@@ -1,5 +1,5 @@
 //! Bodies as OPA sees them when it checks their safety: names are resolved, and each nested call is a statement of its
-//! own that binds a generated name (ast/compile.go, `expandExpr`).
+//! own that binds a generated name (`expandExpr` in `v1/ast/compile.go`).
 
 use std::collections::BTreeSet;
 

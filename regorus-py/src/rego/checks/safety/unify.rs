@@ -1,4 +1,4 @@
-//! Which names `left = right` binds (OPA's ast/unify.go).
+//! Which names `left = right` binds (OPA's `v1/ast/unify.go`).
 
 use std::collections::BTreeMap;
 
