@@ -18,6 +18,8 @@ from tests.integration.proxy.conftest import Allow, Running
 
 RECEIVED: dict[str, list[bytes]] = {}
 """What the server got, by method."""
+SERVING: dict[str, "Server"] = {}
+"""The server's side of the last connection, by method."""
 END, CUT = b"end", b"cut"
 """How its client's half ended."""
 
@@ -81,8 +83,7 @@ class Server(asyncio.Protocol):
     ``One``: answers the first message, and ends. ``Reset``: as ``One``, and resets the stream. ``Broken``: as ``One``,
     with the status of a failure. ``Told``: as ``Broken``, with an address in the trailers. ``Silent``: never answers.
     ``Full``: as ``Silent``, and gives the client no window (RFC 9113, 5.2). ``Watch``: answers each message twice, and
-    never ends. ``Leave``: closes the connection soon after the first answer. ``Json``: answers with another
-    Content-Type.
+    never ends. ``Json``: answers with another Content-Type.
     """
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -115,6 +116,7 @@ class Server(asyncio.Protocol):
     def begun(self, stream: int, method: str) -> None:
         self.methods[stream] = method
         RECEIVED[method] = []
+        SERVING[method] = self
         if method not in ("Silent", "Full"):
             form = "application/json" if method == "Json" else "application/grpc"
             self.connection.send_headers(stream, [(":status", "200"), ("content-type", form)])
@@ -124,12 +126,13 @@ class Server(asyncio.Protocol):
         RECEIVED[method].append(data)
         if method not in ("Silent", "Full"):
             self.connection.send_data(stream, data * 2 if method == "Watch" else data)
-        if method == "Leave":
-            asyncio.get_running_loop().call_later(0.3, self.transport.abort)  # type: ignore[attr-defined] # of a stream
         if method in ("One", "Broken", "Told", "Reset"):
             self.end(stream, "0" if method in ("One", "Reset") else "15")
         if method == "Reset":
             self.connection.reset_stream(stream, 0)
+
+    def leave(self) -> None:
+        self.transport.abort()  # type: ignore[attr-defined] # of a stream
 
     def end(self, stream: int, status: str) -> None:
         if self.methods[stream] not in ("Silent", "Full", "Watch"):
@@ -164,7 +167,7 @@ class Client:
         self.writer.write(self.connection.data_to_send())
 
     async def ping(self) -> None:
-        """Whether the connection lives; and what the gate's side grants has been read."""
+        """Whether the connection lives. The gate has read what was sent before, and what it grants has been read."""
         self.is_alive = False
         self.connection.ping(b"12345678")
         self.flush()

@@ -139,7 +139,7 @@ async def test_what_arrives_during_a_decision_is_one_action(start, grpc_server: 
     client.send(framed(b"two"))
     await until(lambda: len(decide.messages.decided) == 1)
     client.send(framed(b"three") + framed(b"four"), ends=True)
-    await asyncio.sleep(0.1)
+    await client.ping()
     decided.set()
     await client.read(until=lambda: client.is_ended)
     assert decide.messages.decided == [framed(b"two"), framed(b"three") + framed(b"four")]
@@ -187,7 +187,7 @@ async def test_a_server_that_answers_without_waiting_for_more(start, grpc_server
     await client.read(until=lambda: client.is_ended)
     assert (client.data, client.trailers["grpc-status"]) == (framed(b"one"), "0")
     client.send(framed(b"two"), ends=True)
-    await asyncio.sleep(0.1)
+    await client.ping()
     assert not decide.messages.decided
     assert [one.ending for one in decide.completions] == [Ending.COMPLETE]
     await finished(running, client)

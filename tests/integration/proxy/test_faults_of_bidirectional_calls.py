@@ -12,7 +12,17 @@ from addons.limits import RequestLimits
 from addons.metrics import GATE_FAILURES
 from addons.verdict import Ending, flow_state, is_open
 from headgate.connections.echoes import EchoMask
-from tests.integration.proxy.bidirectional_call import END, RECEIVED, Decide, Messages, begun, finished, framed, until
+from tests.integration.proxy.bidirectional_call import (
+    END,
+    RECEIVED,
+    SERVING,
+    Decide,
+    Messages,
+    begun,
+    finished,
+    framed,
+    until,
+)
 from tests.integration.proxy.conftest import Allow
 
 SECRET = b"tok_live/9f8e7d6c5b4a"
@@ -32,13 +42,18 @@ class Carry(Allow):
         await super().request(flow)
 
 
+async def pause() -> None:
+    """As long as the gate's timer runs. Of two timers in one loop the one that was set first ends first."""
+    await asyncio.sleep(RequestLimits().pause_seconds)
+
+
 async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(start, grpc_server: int) -> None:
     running = await start(decide=Carry())
     client = await begun(running, grpc_server, "Silent")
-    await asyncio.sleep(0.03)  # the head is read by itself
+    await client.ping()  # the head is read by itself
     client.send(framed(b"one"), ends=True)
     await until(lambda: RECEIVED.get("Silent") == [framed(b"one"), END])
-    await asyncio.sleep(0.3)  # the pause has passed meanwhile
+    await pause()
     await client.ping()
     client.writer.close()
     await running.settled()
@@ -46,11 +61,11 @@ async def test_a_call_with_a_credential_that_ends_its_messages_before_the_pause(
 
 async def test_a_pause_that_ends_while_a_call_with_a_credential_is_decided(start, grpc_server: int) -> None:
     async def waits(_: HTTPFlow) -> None:
-        await asyncio.sleep(0.3)
+        await pause()
 
     running = await start(decide=Carry(before=waits))
     client = await begun(running, grpc_server)
-    await asyncio.sleep(0.03)  # the head is read by itself
+    await client.ping()  # the head is read by itself
     client.send(framed(b"one"), ends=True)
     await client.read(until=lambda: client.is_ended)
     assert (client.data, client.trailers["grpc-status"]) == (framed(b"one"), "0")
@@ -77,15 +92,16 @@ async def test_what_a_server_does_not_take_counts_as_held(start, grpc_server: in
 
 
 async def test_what_finds_no_room_while_the_call_is_decided_is_refused(start, grpc_server: int) -> None:
-    decided = asyncio.Event()
+    asked, decided = asyncio.Event(), asyncio.Event()
 
     async def waits(_: HTTPFlow) -> None:
+        asked.set()
         await decided.wait()
 
     running = await start(decide=Decide(before=waits), limits=RequestLimits(body=1000))
     client = await begun(running, grpc_server, "Lost")
     client.send(framed(b"one"))
-    await asyncio.sleep(0.3)  # the pause has passed
+    await asked.wait()
     client.send(framed(bytes(2000)))
     await client.ping()
     decided.set()
@@ -106,11 +122,12 @@ async def test_a_server_that_leaves_while_a_message_is_decided(start, grpc_serve
     decide = Decide(messages=Messages(waits))
     running = await start(decide=decide)
     failures = failed_decisions()
-    client = await begun(running, grpc_server, "Leave")
+    client = await begun(running, grpc_server, "Left")
     client.send(framed(b"one"))
-    await until(lambda: RECEIVED.get("Leave") == [framed(b"one")])
+    await until(lambda: RECEIVED.get("Left") == [framed(b"one")])
     client.send(framed(b"two"))
     await until(lambda: len(decide.messages.decided) == 1)
+    SERVING["Left"].leave()
     await client.read(until=lambda: client.is_ended or client.is_reset)
     decided.set()
     await until(lambda: decide.messages.dropped == 1)

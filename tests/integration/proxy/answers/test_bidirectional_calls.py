@@ -166,8 +166,19 @@ async def test_an_answer_that_is_withheld_late_ends_the_call(inspect, grpc_serve
     assert running.gate.budget.used_bytes == 0
 
 
+class SeesAnswers:
+    """Tells when the head of an answer has come."""
+
+    def __init__(self) -> None:
+        self.seen = asyncio.Event()
+
+    def responseheaders(self, _: HTTPFlow) -> None:
+        self.seen.set()
+
+
 async def test_a_message_that_is_refused_while_the_answer_is_collected(inspect, grpc_server: int) -> None:
-    running = await inspect(policy(on_unscannable=Verdict.DENY))
+    answers = SeesAnswers()
+    running = await inspect(policy(on_unscannable=Verdict.DENY), after=[answers])
     covered = running.decide.before
 
     async def decided(flow: HTTPFlow) -> None:
@@ -177,8 +188,7 @@ async def test_a_message_that_is_refused_while_the_answer_is_collected(inspect, 
     running.decide.before = decided
     client = await begun(running, grpc_server, "Json", "application/connect+proto")
     client.send(text("hello"))
-    await until(lambda: RECEIVED.get("Json") == [text("hello")])
-    await asyncio.sleep(0.1)  # the answer has begun
+    await answers.seen.wait()
     client.send(text("secret"))
     await client.read(until=lambda: client.is_ended)
     assert json.loads(client.data[5:])["error"]["code"] == "permission_denied"
