@@ -35,51 +35,56 @@ deny contains "the body is JSON, but its Content-Type is another: send Content-T
 	input.http.body_type_mismatch
 }
 
+# One rule with alternatives, the most frequent first: what is found to be a read is not looked at further. As rules of their
+# own they would all be evaluated for each call.
 read if {
 	input.effect == "read"
 	input.http.body_size == 0
 	short_url
-}
-
-# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server. Not those of AWS at a host that no catalogue
-# names: an agent that brings credentials of its own tells their owner what it asks for.
-read if {
+} else if {
+	# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server. Not those of AWS at a host that no
+	# catalogue names: an agent that brings credentials of its own tells their owner what it asks for.
 	input.effect == "read"
 	input.http.method == "POST"
 	not input.tool in {"http", "aws"}
 	input.http.body_size <= limit_bytes
 	input.http.body_kind in {"none", "json", "form"}
 	short_url
-}
-
-# Fetching from a repository asks with a POST what it wants (gitprotocol-http); only as Git's clients ask is it a read.
-read if {
+} else if {
+	# Fetching from a repository asks with a POST what it wants (gitprotocol-http); only as Git's clients ask is it a read.
 	input.effect == "read"
 	input.tool == "git"
 	input.http.body_size <= limit_bytes
 	short_url
-}
-
-# Handshake, lists and pings of MCP. Only at an address that names itself an MCP server: another server may ignore the
-# body of a POST and act on its path alone.
-read if {
+} else if {
+	# Handshake, lists and pings of MCP. Only at an address that names itself an MCP server: another server may ignore the
+	# body of a POST and act on its path alone.
 	input.operation in mcp_questions
 	input.http.method == "POST"
 	input.http.body_size <= limit_bytes
 	short_url
 	mcp_address
-}
-
-# The same of an MCP server that the agent runs itself (headgate mcp).
-read if {
-	not input.http
-	startswith(input.tool, "mcp_")
-	input.operation in mcp_questions
-}
-
-read if {
+} else if {
 	ends_mcp_session
 	short_url
+} else if {
+	not input.http
+	carried_out_by_agent
+}
+
+# Actions that the agent runs itself: Headgate sends nothing, and the name is all there is to go by.
+carried_out_by_agent if {
+	input.effect == "read"
+} else if {
+	not input.effect
+	named_as_read
+} else if {
+	input.effect == null
+	named_as_read
+} else if {
+	# Handshake, lists and pings of an MCP server that the agent runs itself (headgate mcp).
+	startswith(input.tool, "mcp_")
+	input.operation in mcp_questions
 }
 
 # The end of an MCP session (streamable HTTP, "Session Management"): SDKs send it when a client leaves. Only where nothing but an
@@ -97,24 +102,6 @@ ends_mcp_session if {
 mcp_address if regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/|/mcp$`, input.http.path)
 
 mcp_address if startswith(input.http.host, "mcp.")
-
-# Actions that the agent runs itself: Headgate sends nothing, and the name is all there is to go by.
-read if {
-	not input.http
-	input.effect == "read"
-}
-
-read if {
-	not input.http
-	not input.effect
-	named_as_read
-}
-
-read if {
-	not input.http
-	input.effect == null
-	named_as_read
-}
 
 named_as_read if {
 	some prefix in read_prefixes

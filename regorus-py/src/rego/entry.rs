@@ -1,7 +1,7 @@
 //! The generated module that asks a policy for its whole answer in one evaluation.
 //!
 //! Asking for each rule by itself would evaluate everything again each time (three times as slow), and asking
-//! for an absent rule is an error. `out` holds a pair for each rule that says something.
+//! for an absent rule is an error. `out` is an object with a list for each rule: of its value, or empty where it has none.
 
 use std::fmt::Write as _;
 
@@ -22,21 +22,24 @@ pub fn is_asked(name: &str) -> bool {
 }
 
 /// The module for a policy in `package` (a reference such as `data.hg.p1`) that has the rules in `names`.
-/// False, an empty set or list, and undefined say nothing.
+/// False, an empty set or list, and undefined say nothing. One rule with a body costs half as much as a rule for each
+/// member: what a rule costs the engine is its context, not its expressions.
 pub fn module(package: &str, has_rule: impl Fn(&str) -> bool) -> String {
-    let mut text = format!("package {PACKAGE}\nimport rego.v1\nout contains \"\" if false\n");
     let verdicts: Vec<_> = VERDICTS.into_iter().filter(|name| has_rule(name)).collect();
+    let details: Vec<_> = DETAILS.into_iter().filter(|name| !verdicts.is_empty() && has_rule(name)).collect();
+    let members: Vec<_> = verdicts.iter().chain(&details).map(|name| format!("\"{name}\": the_{name}")).collect();
+    let mut text = format!("package {PACKAGE}\nimport rego.v1\nout := {{{}}} if {{\n\ttrue\n", members.join(", "));
     for name in &verdicts {
-        let _ = writeln!(text, "out contains [\"{name}\", v] if v := {package}.{name}");
+        let _ = writeln!(text, "\tthe_{name} := [v | v := {package}.{name}]");
     }
-    for name in DETAILS.into_iter().filter(|name| has_rule(name)) {
-        let _ = writeln!(text, "out contains [\"{name}\", v] if {{ speaks; v := {package}.{name} }}");
+    if !details.is_empty() {
+        let all: Vec<_> = verdicts.iter().map(|name| format!("the_{name}")).collect();
+        let silent = ["[]", "[false]", "[set()]", "[[]]"].map(|nothing| format!("one != {nothing}")).join("; ");
+        let _ = writeln!(text, "\tspoken := [1 | some one in [{}]; {silent}]", all.join(", "));
     }
-    for name in &verdicts {
-        let _ = writeln!(text, "speaks if {{ v := {package}.{name}; v != false; v != set(); v != [] }}");
+    for name in details {
+        let _ = writeln!(text, "\tthe_{name} := [v | spoken != []; v := {package}.{name}]");
     }
-    if verdicts.is_empty() {
-        text.push_str("speaks if false\n");
-    }
+    text.push_str("}\n");
     text
 }

@@ -85,13 +85,13 @@ fn place_and_message(text: &str, moved: &Moved) -> String {
     }
 }
 
-/// The answer of the entry module as a JSON object.
-pub fn write_answer(pairs: &Value) -> Result<Vec<u8>, Failure> {
+/// The answer of the entry module as a JSON object of the values that there are.
+pub fn write_answer(answer: &Value) -> Result<Vec<u8>, Failure> {
     let mut members: Vec<(&str, &Value)> = Vec::new();
-    if let Value::Set(pairs) = pairs {
-        for pair in pairs.iter_sorted() {
-            if let Value::Array(pair) = pair
-                && let (Some(Value::String(name)), Some(value)) = (pair.get(0), pair.get(1))
+    if let Value::Object(answer) = answer {
+        for (name, values) in answer.iter() {
+            if let (Value::String(name), Value::Array(values)) = (name, values)
+                && let Some(value) = values.get(0)
             {
                 members.push((name, value));
             }
