@@ -6,8 +6,7 @@ from regorus import TEXT_SEPARATOR, LabelledPieces, ListedWords, integer_lists
 def _values(buffer: bytes, bytes_max: int = 20) -> dict[bytes, list[bytes]]:
     pieces = LabelledPieces(buffer, bytes_max)
     return {
-        label: [buffer[start:end] for start, end in pieces.places(number)]
-        for number, label in enumerate(pieces.labels)
+        label: [buffer[start:end] for start, end in pieces.places(number)] for number, label in enumerate(pieces.labels)
     }
 
 
