@@ -20,6 +20,7 @@ pub mod rego;
 mod sign_search;
 pub mod stack;
 mod text_buffer;
+mod window_network;
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -64,6 +65,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keyword_search::KeywordSearch>()?;
     module.add_class::<sign_search::SignSearch>()?;
     module.add_class::<text_buffer::TextBuffer>()?;
+    module.add_class::<window_network::WindowNetwork>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;
     module.add_class::<rego::document::Data>()?;

@@ -354,3 +354,34 @@ class SignSearch:
         the windows of so many characters whose sum is above ``over``, one for each time that a sign is added: where it
         begins, where the word begins and ends that completed the sign, the signs, the sum; whether there was time for
         the whole text."""
+
+@final
+class WindowNetwork:
+    """Learned numbers of features, summed up over a window of pieces and divided by the root of its tokens, then hidden
+    units, each 0 or more.
+
+    ``features``: ascending unsigned integers of 4 bytes, little endian; ``numbers``: signed bytes, as many for each
+    feature as a unit has weights. A unit: its weights, the weight of the signs, its bias, what it adds. The feature of
+    two tokens in a row: the key of the first times ``pair_factor``, and the key of the second, of 32 bits."""
+
+    def __new__(
+        cls,
+        features: bytes,
+        numbers: bytes,
+        units: Sequence[tuple[Sequence[float], float, float, float]],
+        bias: float,
+        smoothing_tokens: int,
+        pair_factor: int,
+    ) -> WindowNetwork:
+        """Raises ValueError where features do not ascend, or sizes do not match."""
+
+    def token(self, keys: Sequence[int]) -> bytes:
+        """The record of a token: its key, the first of ``keys``, and the sums of the numbers of all. Features that are
+        not there count nothing."""
+
+    def log_odds(
+        self, pieces: Sequence[tuple[int, bytes, Sequence[int]]], windows: Sequence[tuple[int, int, float]]
+    ) -> list[float]:
+        """What the network adds to the log odds of each window, the same on each machine. A piece: the key of the token
+        before it, the records of its tokens, further features. A window: its first piece, the piece after its last,
+        the log odds of its signs. Raises ValueError for a window of pieces that are not there."""
