@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.injection_windows_training import Floats, Learned
+from benchmarks.injection_windows_training import Floats
 from benchmarks.real_files import RealFile, chosen_files, read_file
 from headgate.detectors.decode import document_of
 from headgate.detectors.injection import SIGNS_ALONE, look
@@ -32,21 +32,22 @@ _PATIENT: Final = Limits(seconds_max=60)
 
 
 class Round(NamedTuple):
-    """How many files of a kind are mined, and how far each is read."""
+    """How many files of a kind are mined, how far each is read, and the log odds from which a window counts."""
 
     files_of_kind: int
     characters: int
+    over: float
 
 
-MINING_ROUNDS: Final = (Round(250, 32_768), Round(500, 65_536))
+MINING_ROUNDS: Final = (Round(250, 32_768, 0.0), Round(500, 65_536, 0.0), Round(1000, 65_536, -1.5))
+"""The last is for the network: windows that it is asked about."""
 
 
-def mistaken_passages(learned: Learned, words: InjectionWords, mining: Round) -> list[str]:
+def mistaken_passages(model: WindowModel, words: InjectionWords, mining: Round) -> list[str]:
     """The likeliest of each kind."""
-    model = learned.model()
     found: dict[str, list[tuple[float, str]]] = defaultdict(list)
     for kind, text in _mined_texts(mining):
-        windows = sorted(_windows(text, words, model), key=lambda one: -one.log_odds)
+        windows = sorted(_windows(text, words, model, mining.over), key=lambda one: -one.log_odds)
         found[kind] += [
             (one.log_odds, text[max(0, one.start - _AROUND) : one.end + _AROUND]) for one in windows[:_OF_FILE_MAX]
         ]
@@ -62,9 +63,8 @@ def balanced(found: Mapping[str, Iterable[tuple[float, str]]]) -> list[str]:
     return list(chosen)
 
 
-def bar_file_scores(learned: Learned, words: InjectionWords) -> Floats:
+def bar_file_scores(model: WindowModel, words: InjectionWords) -> Floats:
     """The log odds of each whole file of the part ``bar``; infinite where signs count alone."""
-    model = learned.model()
     return np.array([_score(text, words, model) for text in map(_text_of, chosen_files("bar", _BAR_FILES_OF_KIND))])
 
 
@@ -72,12 +72,12 @@ def _score(text: str, words: InjectionWords, model: WindowModel) -> float:
     one = look(text, words, Budget(_PATIENT))
     if any(seen.log_odds > SIGNS_ALONE for seen in one.seen):
         return math.inf
-    return max((window.log_odds for window in _windows(text, words, model)), default=-math.inf)
+    return max((window.log_odds for window in _windows(text, words, model, 0.0)), default=-math.inf)
 
 
-def _windows(text: str, words: InjectionWords, model: WindowModel) -> Iterator[Window]:
+def _windows(text: str, words: InjectionWords, model: WindowModel, over: float) -> Iterator[Window]:
     one = look(text, words, Budget(_PATIENT))
-    return likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), 0.0)
+    return likely_windows(one.lined, one.hits, one.sightings, model, Budget(_PATIENT), over)
 
 
 def _mined_texts(mining: Round) -> Iterator[tuple[str, str]]:

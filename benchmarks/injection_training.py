@@ -1,5 +1,5 @@
 """Learns the weights of the detector of instructions: ``config/detectors/injection_weights.yaml`` and, from it,
-``injection_windows.bin`` (``injection_windows_training``).
+``injection_windows.bin`` (``injection_windows_training``, ``injection_network_training``).
 
 ``python -m benchmarks.injection_training`` writes both files, the same for the same tree and machine; ``--windows``
 only the second; ``--writers`` prints what is found of each writer by models that have not seen that writer;
@@ -21,7 +21,9 @@ import numpy as np
 import yaml
 
 from benchmarks.injection_mining import MINING_ROUNDS, bar_file_scores, mistaken_passages
-from benchmarks.injection_windows_training import Example, Table, learn_windows, left_out, threshold, write
+from benchmarks.injection_network_training import learn_network, left_out
+from benchmarks.injection_windows_file import write
+from benchmarks.injection_windows_training import Example, Table, learn_windows, threshold
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.assess import EmbeddedModel, assess
@@ -139,16 +141,17 @@ def train_windows() -> None:
     learned = learn_windows(table, np.ones(len(table.injected), bool))
     known: set[str] = set()
     for mining in MINING_ROUNDS:
-        passages = [text for text in mistaken_passages(learned, words, mining) if text not in known]
+        passages = [text for text in mistaken_passages(learned.model(), words, mining) if text not in known]
         mined = [Example(text, injected=False, counts=1.0, group="") for text in passages]
         table = table.joined(Table(mined if known else [*mined, *plainest()], words))
         learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
         known.update(passages)
     if "--writers" in sys.argv:
         show_writers(table, words)
-    of_files = bar_file_scores(learned, words)
+    network = learn_network(table, np.ones(len(table.injected), bool), learned)
+    of_files = bar_file_scores(network.model(learned), words)
     bar = threshold(of_files, np.zeros(len(of_files), bool), _FILES_WRONG)
-    write(learned, learned.bias - bar, _WINDOWS)
+    write(learned, network, bar, _WINDOWS)
     window_model.cache_clear()
 
 

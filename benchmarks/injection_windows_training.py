@@ -2,25 +2,25 @@
 
 Logistic regression over the features of windows (``headgate.detectors.injection_windows``), drawn towards 0. A text
 counts by its likeliest window under the weights of the round before; of a text without an instruction, the likeliest
-windows of all rounds stay. L-BFGS from 0 (Nocedal, 1980): no chance is in it. How likely a window must be is chosen
-so that few whole files that nothing was learned from are flagged.
+windows of all rounds stay. L-BFGS from 0 (Nocedal, 1980): no chance is in it. ``injection_network_training`` learns
+what is added to these weights. How likely a window must be is chosen so that few whole files that nothing was learned
+from are flagged.
 """
 
-import json
-import math
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import accumulate, chain
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headgate.detectors.decode import document_of
 from headgate.detectors.injection import look
+from headgate.detectors.injection_network import SMOOTHING_TOKENS
+from headgate.detectors.injection_pieces import Known, pieces_of
 from headgate.detectors.injection_tokens import (
     LINE,
     class_key,
@@ -30,7 +30,7 @@ from headgate.detectors.injection_tokens import (
     tokens_of,
     word_keys,
 )
-from headgate.detectors.injection_windows import PIECES_MAX, SMOOTHING_TOKENS, Known, WindowModel, pieces_of
+from headgate.detectors.injection_windows import PIECES_MAX, WindowModel
 from headgate.detectors.injection_words import InjectionWords
 from headgate.detectors.limits import Budget, Limits
 
@@ -42,13 +42,12 @@ _TEXTS_MIN = 2
 _GRAMS_COUNT = 0.5
 _SIGNS_COUNT = 0.3
 """How large a value stands for a character n-gram, and for the log odds of signs, where a word's is 1."""
-_NEGATIVES_KEPT = 4
+NEGATIVES_KEPT = 4
 _STEPS = 60
 _MEMORY = 8
 _CLOSE = 1e-4
 """L-BFGS ends after so many steps, or where a step gains less than this share."""
 _WEIGHT_MAX = 127
-_FOLDS = 8
 
 type Floats = NDArray[np.float64]
 type Whole = NDArray[np.int64]
@@ -77,6 +76,14 @@ class Learned:
         """The weight of each feature; 0 where it has none."""
         at = np.minimum(np.searchsorted(self.features, keys), len(self.features) - 1)
         return np.array(np.where(self.features[at] == keys, self.weights[at], 0.0))
+
+    def rounded(self) -> NDArray[np.int8]:
+        """The weights as written, in units."""
+        return np.round(self.weights / self.unit).astype(np.int8)
+
+    @property
+    def unit(self) -> float:
+        return float(np.abs(self.weights).max()) / _WEIGHT_MAX
 
     def model(self) -> WindowModel:
         weights = dict(zip(self.features.tolist(), self.weights.tolist(), strict=True))
@@ -137,7 +144,7 @@ class Table:
         return both
 
     def scores(self, learned: Learned) -> Floats:
-        """The log odds of each text."""
+        """The log odds of each text, without the network."""
         return np.array(np.maximum.reduceat(self.window_scores(learned), self.starts[:-1]))
 
     def window_scores(self, learned: Learned) -> Floats:
@@ -249,7 +256,7 @@ def learn_windows(table: Table, chosen: NDArray[np.bool_], before: Learned | Non
             start = int(table.starts[text])
             best = start + int(np.argmax(scores[start : table.starts[text + 1]]))
             old = [] if table.injected[text] else picked[text]
-            picked[text] = list(dict.fromkeys([best, *old]))[:_NEGATIVES_KEPT]
+            picked[text] = list(dict.fromkeys([best, *old]))[:NEGATIVES_KEPT]
     return Learned(features, found[:-2] * rare * kind, float(found[-2] * _SIGNS_COUNT), float(found[-1]))
 
 
@@ -288,29 +295,3 @@ def threshold(scores: Floats, injected: NDArray[np.bool_], wrong: float) -> floa
     """Above which the share ``wrong`` of the plain texts lies."""
     plain = np.sort(scores[~injected])[::-1]
     return float(plain[int(wrong * len(plain))])
-
-
-def left_out(table: Table, groups: Sequence[str]) -> Floats:
-    """The score of each text of the groups where its group, and some others, are left out of training; of others, not a
-    number."""
-    scores = np.full(len(table.injected), math.nan)
-    for number in range(_FOLDS):
-        those = np.isin(table.groups, groups[number::_FOLDS])
-        scores[those] = table.scores(learn_windows(table, ~those))[those]
-    return scores
-
-
-def write(learned: Learned, bias: float, path: Path) -> None:
-    """Weights as signed bytes; those that round to 0 are left out."""
-    unit = float(np.abs(learned.weights).max()) / _WEIGHT_MAX
-    rounded = np.round(learned.weights / unit).astype(np.int8)
-    kept = rounded != 0
-    head = {
-        "about": "second stage of the detector of instructions; format: headgate/detectors/injection_windows.py",
-        "bias": round(bias, 3),
-        "signs": round(learned.signs, 4),
-        "unit": float(f"{unit:.6g}"),
-        "features": int(kept.sum()),
-    }
-    features = learned.features[kept].astype("<u4").tobytes()
-    path.write_bytes(json.dumps(head).encode() + b"\n" + features + rounded[kept].tobytes())

@@ -14,8 +14,9 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
+from headgate.detectors.injection_pieces import Hit
 from headgate.detectors.injection_tokens import lined
-from headgate.detectors.injection_windows import Hit, Sighting, Window, likely_windows, window_model
+from headgate.detectors.injection_windows import Sighting, Window, likely_windows, window_model
 from headgate.detectors.injection_words import InjectionWords, folded, injection_words
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match

@@ -1,12 +1,14 @@
 """The second stage: how likely the words of one to eight pieces of sentences are those of an instruction.
 
 A linear model over the features of ``injection_tokens``, the classes of words that stand there and the likeliest signs
-(``injection``); a text is judged by its likeliest window. Weights may be negative, so words *within* a window can hide
-an instruction from this stage (never from the signs alone). Lines *around* a window change nothing in it.
+(``injection``), then a small network about the windows that it finds likely (``injection_network``); a text is judged
+by its likeliest window. Weights may be negative, so words *within* a window can hide an instruction from this stage
+(never from the signs alone). Lines *around* a window change nothing in it.
 
 ``config/detectors/injection_windows.bin`` (written by ``benchmarks/injection_training.py``): a line of JSON: ``bias``,
-``signs`` (how much the log odds of signs count), ``unit`` (what a weight of 1 stands for) and ``features``; then the
-features, ascending unsigned integers of 4 bytes, little endian; then a signed byte for each, its weight.
+``signs`` (how much the log odds of signs count), ``unit`` (what a weight of 1 stands for), ``features``, and of the
+network ``numbers``, ``units`` and ``floor``; then the features, ascending unsigned integers of 4 bytes, little endian;
+then a signed byte for each, its weight; then the network.
 """
 
 import json
@@ -15,12 +17,14 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 from sys import byteorder
 from typing import Final, NamedTuple
 
 from headgate.configuration.resources import resource_path
+from headgate.detectors.injection_network import SMOOTHING_TOKENS, Network, Scored, TextTokens, judged, network_of
+from headgate.detectors.injection_pieces import KNOWN_MAX, Hit, Known, Pieces, pieces_of
 from headgate.detectors.injection_tokens import (
     KEY_MASK,
     LINE,
@@ -35,13 +39,8 @@ from headgate.detectors.injection_tokens import (
 from headgate.detectors.limits import Budget
 
 PIECES_MAX: Final = 8
-SMOOTHING_TOKENS: Final = 4
-_KNOWN_MAX: Final = 20_000
 _SHRINK: Final = [1 / math.sqrt(count + SMOOTHING_TOKENS) for count in range(PIECES_MAX * PIECE_TOKENS + 1)]
 
-
-type Hit = tuple[int, tuple[str, ...]]
-"""A character, and the classes of the word that begins there; with ``!`` where it stands as a command."""
 
 type Sighting = tuple[int, float]
 """A character, and what the signs add to the log odds where a word at it completes one."""
@@ -57,24 +56,6 @@ class Window(NamedTuple):
     log_odds: float
 
 
-class Known(NamedTuple):
-    """A token: its first key, the sum of its weights, whether a piece or a text ends after it."""
-
-    key: int
-    weight: float
-    ends_piece: bool
-    ends_text: bool
-
-
-class Pieces(NamedTuple):
-    """``firsts``: the first token of each piece; ``lasts``: the token after its last; ``texts``: for each piece, the
-    number of the piece after its text."""
-
-    firsts: list[int]
-    lasts: list[int]
-    texts: list[int]
-
-
 class _Tokens(dict[str, Known]):
     """What is known of each token, looked up when it is first met: looking up in a dict costs no call."""
 
@@ -83,7 +64,7 @@ class _Tokens(dict[str, Known]):
         self._weights = weights
 
     def __missing__(self, raw: str) -> Known:
-        if len(self) >= _KNOWN_MAX:
+        if len(self) >= KNOWN_MAX:
             self.clear()  # texts choose the words: a bound
         word, ends_piece, ends_text = token_of(raw)
         keys = word_keys(word)
@@ -96,8 +77,8 @@ class _Tokens(dict[str, Known]):
 class WindowModel:
     """``weights``: by feature."""
 
-    def __init__(self, weights: dict[int, float], signs: float, bias: float) -> None:
-        self.weights, self.signs, self.bias = weights, signs, bias
+    def __init__(self, weights: dict[int, float], signs: float, bias: float, network: Network | None = None) -> None:
+        self.weights, self.signs, self.bias, self.network = weights, signs, bias, network
         self.tokens = _Tokens(weights)
         self._classes: dict[tuple[str, ...], float] = {}
 
@@ -112,45 +93,20 @@ class WindowModel:
 def window_model() -> WindowModel:
     with resource_path("detectors", "injection_windows.bin").open("rb") as file:
         head = json.loads(file.readline())
-        keys, weights = array("I"), array("b")
-        keys.frombytes(file.read(4 * head["features"]))
-        weights.frombytes(file.read(head["features"]))
+        features, width = file.read(4 * head["features"]), head["numbers"]
+        weights = array("b", file.read(head["features"]))
+        numbers = file.read(width * head["features"])
+        network = network_of(features, numbers, file.read(), width, head["floor"])
+    keys = array("I", features)
     if byteorder == "big":
         keys.byteswap()
     unit = head["unit"]
     table = {key: weight * unit for key, weight in zip(keys, weights, strict=True)}
-    return WindowModel(table, head["signs"], head["bias"])
-
-
-def pieces_of(known: Sequence[Known]) -> Pieces:
-    firsts: list[int] = []
-    lasts: list[int] = []
-    texts: list[int] = []
-    first = 0
-    for number in [number for number, token in enumerate(known) if token[2]]:
-        ends_text = known[number].ends_text
-        last = number if ends_text else number + 1
-        _cut(first, last, firsts, lasts)
-        if ends_text:
-            texts += [len(firsts)] * (len(firsts) - len(texts))
-        first = number + 1
-    _cut(first, len(known), firsts, lasts)
-    texts += [len(firsts)] * (len(firsts) - len(texts))
-    return Pieces(firsts, lasts, texts)
-
-
-def _cut(first: int, last: int, firsts: list[int], lasts: list[int]) -> None:
-    while last - first > PIECE_TOKENS:
-        firsts.append(first)
-        first += PIECE_TOKENS
-        lasts.append(first)
-    if last > first:
-        firsts.append(first)
-        lasts.append(last)
+    return WindowModel(table, head["signs"], head["bias"], network)
 
 
 def likely_windows(
-    lined_text: str, hits: Iterable[Hit], sightings: Iterable[Sighting], model: WindowModel, budget: Budget, over: float
+    lined_text: str, hits: Sequence[Hit], sightings: Iterable[Sighting], model: WindowModel, budget: Budget, over: float
 ) -> Iterator[Window]:
     """Of windows that overlap, the likeliest, where its log odds are above ``over``."""
     began = budget.clock()
@@ -173,17 +129,27 @@ def likely_windows(
         for token, one, other in zip(known, before, keys, strict=False)
     ]
     last = len(ends) - 1
-    for start, names in hits:
-        counts[min(last, bisect_right(ends, start))] += model.of_classes(names)
+    places = [min(last, bisect_right(ends, start)) for start, _ in hits]
+    for (_, names), place in zip(hits, places, strict=True):
+        counts[place] += model.of_classes(names)
     sums = [0.0, *accumulate(counts)]
     pieces = pieces_of(known)
     odds = [0.0] * len(pieces.firsts)
     for start, log_odds in sightings:
         piece = bisect_right(pieces.firsts, min(last, bisect_right(ends, start))) - 1
         if piece >= 0:
-            odds[piece] = max(odds[piece], log_odds * model.signs)
-    best: tuple[float, int, int] | None = None
-    for log_odds, one, end in _windows(pieces, sums, odds, over - model.bias):
+            odds[piece] = max(odds[piece], log_odds)
+    weighted = [log_odds * model.signs for log_odds in odds]
+    floor = over if model.network is None else model.network.floor
+    likely = _windows(pieces, sums, weighted, floor - model.bias)
+    # Each window is asked about, not the likeliest of those that overlap: lines around it would choose another one.
+    if model.network is not None and (first := next(likely, None)) is not None:
+        text = TextTokens(raw, before, pieces, hits, places)
+        likely = judged(chain([first], likely), text, odds, model.network, budget)
+    best: Scored | None = None
+    for log_odds, one, end in likely:
+        if log_odds <= over - model.bias:
+            continue
         if best is not None and one >= best[2]:
             yield _window(best, pieces, ends, counts, model.bias)
             best = None
@@ -193,17 +159,17 @@ def likely_windows(
         yield _window(best, pieces, ends, counts, model.bias)
 
 
-def _windows(pieces: Pieces, sums: list[float], odds: list[float], over: float) -> Iterator[tuple[float, int, int]]:
+def _windows(pieces: Pieces, sums: list[float], odds: list[float], over: float) -> Iterator[Scored]:
     """(score without the bias, first piece, piece after the last) of windows above ``over``, by their first piece."""
     firsts, lasts, texts = pieces
     shrink = _SHRINK
     after = [sums[last] for last in lasts]
     raised = [0.0, *accumulate([max(0.0, end - sums[first]) for first, end in zip(firsts, after, strict=True)])]
-    needed = (over - max(odds, default=0.0)) / shrink[1]
+    needed = over - max(odds, default=0.0)
     for one, first in enumerate(firsts):
         start, reach = sums[first], min(texts[one], one + PIECES_MAX)
-        if raised[reach] - raised[one] <= needed:
-            continue  # all pieces that raise the score, as if they were one token: not even they are enough
+        if (raised[reach] - raised[one]) * shrink[lasts[one] - first] <= needed:
+            continue  # all pieces that raise the score, without the tokens of those after the first: not enough either
         signs = 0.0
         end = one
         for total, last, own in zip(after[one:reach], lasts[one:reach], odds[one:reach], strict=True):
@@ -215,7 +181,7 @@ def _windows(pieces: Pieces, sums: list[float], odds: list[float], over: float) 
                 yield score, one, end
 
 
-def _window(best: tuple[float, int, int], pieces: Pieces, ends: list[int], counts: list[float], bias: float) -> Window:
+def _window(best: Scored, pieces: Pieces, ends: list[int], counts: list[float], bias: float) -> Window:
     score, one, end = best
     first, last = pieces.firsts[one], pieces.lasts[end - 1]
     word = max(range(first, last), key=counts.__getitem__)

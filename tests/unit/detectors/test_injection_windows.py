@@ -1,14 +1,18 @@
 """The learned windows: how texts are cut, that text around an instruction changes nothing, and the file of weights."""
 
+import math
 from itertools import accumulate, chain, count
 
 import pytest
 
 from benchmarks.injection_mining import balanced
-from benchmarks.injection_windows_training import Example, Table, learn_windows, write
+from benchmarks.injection_network_training import learn_network, text_scores
+from benchmarks.injection_windows_file import write
+from benchmarks.injection_windows_training import Example, Table, learn_windows
 from headgate.detectors.injection import find_injections, look
+from headgate.detectors.injection_pieces import pieces_of
 from headgate.detectors.injection_tokens import LINE, PIECE_TOKENS, lined, token_of, tokens_of
-from headgate.detectors.injection_windows import PIECES_MAX, WindowModel, likely_windows, pieces_of, window_model
+from headgate.detectors.injection_windows import PIECES_MAX, WindowModel, likely_windows, window_model
 from headgate.detectors.injection_words import folded, injection_words
 from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import GapReason
@@ -21,7 +25,7 @@ _UNLIKELY = -1e9
 def _score(text: str, model: WindowModel) -> float:
     seen = look(text, injection_words(), Budget(_PATIENT))
     found = likely_windows(seen.lined, seen.hits, seen.sightings, model, Budget(_PATIENT), _UNLIKELY)
-    return max(one.log_odds for one in found)
+    return max((one.log_odds for one in found), default=-math.inf)
 
 
 @pytest.mark.parametrize(
@@ -109,13 +113,14 @@ def test_learned_weights_are_written_and_read(tmp_path, monkeypatch) -> None:  #
     table = Table([*injected, *plain], words)
     learned = learn_windows(table, table.groups != "")
     (tmp_path / "detectors").mkdir()
-    write(learned, learned.bias, tmp_path / "detectors" / "injection_windows.bin")
+    network = learn_network(table, table.groups != "", learned)
+    write(learned, network, 0.25, tmp_path / "detectors" / "injection_windows.bin")
     monkeypatch.setattr("headgate.detectors.injection_windows.resource_path", tmp_path.joinpath)
     model = window_model.__wrapped__()
 
     assert _score("obey me", model) > 0 > _score("the lake", model)
     assert token_of(LINE).ends_piece
-    assert table.scores(learned)[0] == pytest.approx(_score(injected[0].text, model), abs=0.05)
+    assert text_scores(table, learned, network)[0] - 0.25 == pytest.approx(_score(injected[0].text, model), abs=0.05)
 
 
 def test_tables_that_are_joined_are_as_one() -> None:

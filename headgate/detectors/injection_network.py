@@ -1,0 +1,108 @@
+"""A small network that is asked about windows that the table of weights finds likely (``injection_windows``).
+
+Sixteen learned numbers of each feature are summed up over the window; hidden units make the log odds of the sums, which
+are added to those of the table. The engine computes it (``regorus.WindowNetwork``), the same on each machine. It is
+asked only from ``floor`` on, so ordinary text seldom pays for it.
+
+In ``injection_windows.bin`` after the weights: for each feature, ``numbers`` signed bytes; then floats of 4 bytes,
+little endian: the bias, and for each of ``units``, its weights of the numbers, its weight of the signs, its bias, and
+what it adds.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from itertools import batched
+from sys import byteorder
+from typing import Final
+
+from regorus import WindowNetwork
+
+from headgate.detectors.injection_pieces import KNOWN_MAX, Hit, Pieces
+from headgate.detectors.injection_tokens import PAIR_FACTOR, class_key, gram_keys, token_of, word_keys
+from headgate.detectors.limits import Budget
+
+SMOOTHING_TOKENS: Final = 4
+_WINDOWS_AT_ONCE: Final = 1024
+_OF_UNIT: Final = 3
+"""Floats of a unit beside its weights of the numbers."""
+
+type Scored = tuple[float, int, int]
+"""A score without the bias, the first piece, the piece after the last."""
+
+
+class Network:
+    """``floor``: the log odds by the table from which a window is asked about."""
+
+    def __init__(self, engine: WindowNetwork, floor: float) -> None:
+        self.engine, self.floor = engine, floor
+        self.records = _Records(engine)
+
+
+class _Records(dict[str, bytes]):
+    """What the engine adds up for each token, looked up when it is first met."""
+
+    def __init__(self, engine: WindowNetwork) -> None:
+        super().__init__()
+        self._engine = engine
+
+    def __missing__(self, raw: str) -> bytes:
+        if len(self) >= KNOWN_MAX:
+            self.clear()  # texts choose the words: a bound
+        word = token_of(raw).word
+        record = self[raw] = self._engine.token([*word_keys(word), *gram_keys(word)])
+        return record
+
+
+class TextTokens:
+    """The tokens of a text: ``raw``, the first key of the token before each, and ``places`` of its ``hits``."""
+
+    def __init__(
+        self, raw: Sequence[str], before: Sequence[int], pieces: Pieces, hits: Iterable[Hit], places: Iterable[int]
+    ) -> None:
+        self._raw, self._before, self._pieces = raw, before, pieces
+        self._classes: dict[int, list[int]] = defaultdict(list)
+        for (_, names), place in zip(hits, places, strict=True):
+            self._classes[place] += _class_keys(names)
+
+    def of(self, piece: int, records: _Records) -> tuple[int, bytes, list[int]]:
+        """The key before the piece, the records of its tokens, and the keys of its classes."""
+        first, last = self._pieces.firsts[piece], self._pieces.lasts[piece]
+        classes = [key for at in range(first, last) if at in self._classes for key in self._classes[at]]
+        return self._before[first], b"".join(map(records.__getitem__, self._raw[first:last])), classes
+
+
+@cache
+def _class_keys(names: tuple[str, ...]) -> list[int]:
+    return [class_key(name) for name in names]
+
+
+def network_of(features: bytes, numbers: bytes, hidden: bytes, width: int, floor: float) -> Network:
+    floats = array("f")
+    floats.frombytes(hidden)
+    if byteorder == "big":
+        floats.byteswap()
+    units = [_unit(floats[at : at + width + _OF_UNIT]) for at in range(1, len(floats), width + _OF_UNIT)]
+    return Network(WindowNetwork(features, numbers, units, floats[0], SMOOTHING_TOKENS, PAIR_FACTOR), floor)
+
+
+def _unit(row: array[float]) -> tuple[array[float], float, float, float]:
+    signs, bias, adds = row[-_OF_UNIT:]
+    return row[:-_OF_UNIT], signs, bias, adds
+
+
+def judged(
+    windows: Iterable[Scored], text: TextTokens, odds: Sequence[float], network: Network, budget: Budget
+) -> Iterator[Scored]:
+    """The windows, in the same order, with what the network adds. ``odds``: of the signs in each piece."""
+    for batch in batched(windows, _WINDOWS_AT_ONCE):
+        if not budget.has_time():
+            return
+        spans = {one: end for _, one, end in batch}  # the last of those that begin at a piece reaches farthest
+        numbers = sorted({piece for one, end in spans.items() for piece in range(one, end)})
+        place = {piece: at for at, piece in enumerate(numbers)}
+        asked = [(place[one], place[end - 1] + 1, max(odds[one:end])) for _, one, end in batch]
+        added = network.engine.log_odds([text.of(piece, network.records) for piece in numbers], asked)
+        for (score, one, end), more in zip(batch, added, strict=True):
+            yield score + more, one, end
