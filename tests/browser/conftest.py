@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, StorageState, expect
+from playwright.sync_api import Browser, BrowserContext, StorageState, expect
 
 from headgate.demo.certificates import write_service_certificate
 from headgate.organizations.model import Role
@@ -63,6 +63,31 @@ def signed_in(world: World, browser: Browser) -> Callable[[Role | None], Storage
     return state
 
 
+@pytest.fixture(scope="module")
+def kept_window(
+    instance: Instance, browser: Browser, signed_in: Callable[[Role | None], StorageState | None]
+) -> Iterator[OpenWindow]:
+    """``kept_window(role, look, script=True)``: as ``open_window``, for tests that only look at a page.
+
+    The tests of a file have one for each kind. Its process then parses axe and the scripts of the pages once, which is
+    a third of what such a test costs; each page is fetched whole, without a cache."""
+    windows: dict[tuple[Role | None, Look, bool], Window] = {}
+
+    def window(role: Role | None, look: Look = DESKTOP, *, script: bool = True) -> Window:
+        kind = (role, look, script)
+        if kind not in windows:
+            context = _context(browser, signed_in(role), look, script=script)
+            windows[kind] = Window(context, instance.runtime["api_url"])
+            windows[kind].keep_no_cache()
+        else:
+            windows[kind].begin_anew(signed_in(role), look)
+        return windows[kind]
+
+    yield window
+    for one in windows.values():
+        one.close()
+
+
 @pytest.fixture
 def open_window(
     instance: Instance, browser: Browser, signed_in: Callable[[Role | None], StorageState | None]
@@ -73,18 +98,25 @@ def open_window(
     def open_one(
         role: Role | None = Role.ADMIN, look: Look = DESKTOP, *, script: bool = True, zone: str = "UTC"
     ) -> Window:
-        context = browser.new_context(
-            viewport={"width": look.width, "height": look.height},
-            color_scheme=look.scheme,
-            has_touch=look.is_phone,
-            java_script_enabled=script,
-            timezone_id=zone,
-            storage_state=signed_in(role),
-        )
-        context.set_default_timeout(20_000)
+        context = _context(browser, signed_in(role), look, script=script, zone=zone)
         windows.append(Window(context, instance.runtime["api_url"]))
         return windows[-1]
 
     yield open_one
     for window in windows:
         window.close()
+
+
+def _context(
+    browser: Browser, state: StorageState | None, look: Look, *, script: bool, zone: str = "UTC"
+) -> BrowserContext:
+    context = browser.new_context(
+        viewport={"width": look.width, "height": look.height},
+        color_scheme=look.scheme,
+        has_touch=look.is_phone,
+        java_script_enabled=script,
+        timezone_id=zone,
+        storage_state=state,
+    )
+    context.set_default_timeout(20_000)
+    return context

@@ -40,8 +40,8 @@ def test_every_page_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=path_of)
-def test_it_is_accessible_and_text_is_text(open_window: OpenWindow, world: World, page: Page) -> None:
-    window = open_window(page.opener)
+def test_it_is_accessible_and_text_is_text(kept_window: OpenWindow, world: World, page: Page) -> None:
+    window = kept_window(page.opener)
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert 0 < window.weight_bytes() <= (_EDITOR_AT_MOST if page.has_editor else _AT_MOST)
     assert shown.evaluate(_FOREIGN) == []
@@ -52,11 +52,12 @@ def test_it_is_accessible_and_text_is_text(open_window: OpenWindow, world: World
         window.look(look)
         assert window.accessibility_violations() == [], look
         assert window.overflow_pixels() <= 0, look
+    window.check()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=path_of)
-def test_it_is_readable_without_script(open_window: OpenWindow, world: World, page: Page) -> None:
-    window = open_window(page.opener, PHONE, script=False)
+def test_it_is_readable_without_script(kept_window: OpenWindow, world: World, page: Page) -> None:
+    window = kept_window(page.opener, PHONE, script=False)
     shown = window.open(page.path.format_map(world.names), status=page.status)
     assert shown.locator("main").inner_text().strip()
     assert shown.locator("[data-copy-from]:visible, [data-copy] svg:visible").count() == 0
@@ -64,3 +65,4 @@ def test_it_is_readable_without_script(open_window: OpenWindow, world: World, pa
         window.look(look)
         assert window.overflow_pixels() <= 0, look
         assert window.sideways_tables() == [], look
+    window.check()

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Response, StorageState
 
 _AXE: Final = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 """`make tests` installs it."""
@@ -63,6 +63,25 @@ class Window:
         assert answer.status == status, f"{path}: {answer.status}, {answer.text()[:300]}"
         return self.page
 
+    def keep_no_cache(self) -> None:
+        """Every page is fetched whole, with its style sheets and scripts."""
+        protocol = self.context.new_cdp_session(self.page)
+        protocol.send("Network.enable")
+        protocol.send("Network.setCacheDisabled", {"cacheDisabled": True})
+
+    def begin_anew(self, state: StorageState | None, look: Look) -> None:
+        """For another test: signed in as before, nothing is open, and nothing that happened before counts."""
+        self.page.goto("about:blank")
+        self.look(look)
+        self.context.clear_cookies()
+        if state is not None:
+            self.context.add_cookies(state["cookies"])
+        self.problems.clear()
+        self.fetched.clear()
+
+    def check(self) -> None:
+        assert not self.problems, "\n".join(self.problems)
+
     def look(self, look: Look) -> None:
         """At the same page, at another size and in other colors."""
         self.page.set_viewport_size({"width": look.width, "height": look.height})
@@ -101,7 +120,7 @@ class Window:
 
     def close(self) -> None:
         self.context.close()
-        assert not self.problems, "\n".join(self.problems)
+        self.check()
 
     def _problem(self, text: str) -> None:
         self.problems.append(f"{self.page.url}: {text}")
