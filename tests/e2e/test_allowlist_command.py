@@ -1,21 +1,24 @@
 """``headgate allowlist`` against a running instance: what it says is what the guard does."""
 
 import json
+from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.clients import Agent, error_of
-from tests.e2e.instance import Instance, running
+from tests.e2e.clients import Administrator, Agent, error_of
+from tests.e2e.conftest import LOOPBACK
+from tests.e2e.instance import Instance
 
 
-@pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]):
-    """One whose list was never set."""
-    with running(tmp_path_factory.mktemp("allowlist"), certificates[0], HEADGATE_PROXY_WORKERS="1") as started:
-        yield started
+@pytest.fixture(scope="module", autouse=True)
+def empty_list(instance: Instance) -> Iterator[None]:
+    """The list of a new organization, for this file."""
+    with closing(Administrator(instance)) as administrator:
+        administrator.allow_destinations()
+        yield
+        administrator.allow_destinations(LOOPBACK)
 
 
 def told(instance: Instance, command: str, *words: str) -> str:
@@ -64,9 +67,11 @@ def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> Non
         (("add", "example.com", "--port", "0"), "--port"),
     ],
 )
-def test_what_is_wrong_is_said(instance: Instance, words: tuple[str, ...], says: str) -> None:
-    before = listed(instance)
+def test_what_is_wrong_is_said(
+    instance: Instance, administrator: Administrator, words: tuple[str, ...], says: str
+) -> None:
+    before = administrator.get("/admin/settings/allowlist")
     done = instance.try_subcommand("allowlist", *words)
     assert done.returncode != 0
     assert says in done.stderr
-    assert listed(instance) == before
+    assert administrator.get("/admin/settings/allowlist") == before

@@ -3,45 +3,47 @@ killed meanwhile; and a grant that is taken back is gone at once."""
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import httpx
 import pytest
 
 from tests.e2e.clients import Administrator, Agent, error_of
-from tests.e2e.conftest import HELD_FOR, LOOPBACK
-from tests.e2e.instance import Instance, running
+from tests.e2e.instance import Instance
 from tests.e2e.rules import rule
-from tests.e2e.upstream import Upstream, serving
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
 
 _CALLS = 50
 
-
-@pytest.fixture(scope="module")
-def upstream(certificates: tuple[Path, Path]) -> Iterator[Upstream]:
-    with serving(certificates[1]) as server:
-        yield server
+type Grant = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory, certificates: tuple[Path, Path]) -> Iterator[Instance]:
-    """One whose proxies are killed."""
-    with running(tmp_path_factory.mktemp("grants"), certificates[0], HEADGATE_PROXY_WORKERS="2") as started:
-        with closing(Administrator(started)) as administrator:
-            administrator.allow_destinations(LOOPBACK)
-            administrator.add_policy(HELD_FOR.format(name="impatient", seconds=0), priority=500)
-        yield started
+def grantee(instance: Instance) -> dict[str, Any]:
+    """An agent of this file's own: it leaves more open approvals than one agent may have."""
+    with closing(Administrator(instance)) as administrator:
+        return administrator.new_agent("has grants")
 
 
-def _grant(administrator: Administrator, instance: Instance, path: str, **changes: Any) -> str:
+@pytest.fixture
+def agent(instance: Instance, grantee: dict[str, Any]) -> Iterator[Agent]:
+    with closing(Agent(instance, key=grantee["api_key"]["key"])) as agent:
+        yield agent
+
+
+@pytest.fixture
+def grant(administrator: Administrator, grantee: dict[str, Any]) -> Grant:
+    return partial(_grant, administrator, str(grantee["id"]))
+
+
+def _grant(administrator: Administrator, agent_id: str, path: str, **changes: Any) -> str:
     body = {
-        "agent_id": instance.runtime["agent_id"],
+        "agent_id": agent_id,
         "tool": "http",
         "operation": "post",
         "conditions": [{"param": "path", "prefix": path}],
@@ -71,8 +73,8 @@ def _numbered(**members: Any) -> list[dict[str, Any]]:
     return [{"number": number, **members} for number in range(_CALLS)]
 
 
-def test_fifty_at_once_and_ten_go_through(instance, administrator, agent, upstream, impatient_path) -> None:
-    grant_id = _grant(administrator, instance, impatient_path)
+def test_fifty_at_once_and_ten_go_through(administrator, grant, agent, upstream, impatient_path) -> None:
+    grant_id = grant(impatient_path)
     answers = _all_at_once(agent, upstream.url + impatient_path, _numbered())
     assert answers == {200: 10, 403: 40}
     assert len(upstream.of(impatient_path)) == 10
@@ -87,15 +89,15 @@ def test_fifty_at_once_and_ten_go_through(instance, administrator, agent, upstre
     assert sum("grant.exhausted" in events for events in seen) == 1
 
 
-def test_the_sum_of_all_is_within_its_bound(instance, administrator, agent, upstream, impatient_path) -> None:
-    _grant(administrator, instance, impatient_path, max_uses=1000, sum={"param": "/body/amount", "at_most": 100})
+def test_the_sum_of_all_is_within_its_bound(grant, agent, upstream, impatient_path) -> None:
+    grant(impatient_path, max_uses=1000, sum={"param": "/body/amount", "at_most": 100})
     answers = _all_at_once(agent, upstream.url + impatient_path, _numbered(amount=15))
     assert answers == {200: 6, 403: 44}
     assert len(upstream.of(impatient_path)) == 6
 
 
-def test_a_proxy_that_is_killed_loses_no_count(instance, administrator, agent, upstream, impatient_path) -> None:
-    grant_id = _grant(administrator, instance, impatient_path, max_uses=25)
+def test_a_proxy_that_is_killed_loses_no_count(instance, administrator, grant, agent, upstream, impatient_path) -> None:
+    grant_id = grant(impatient_path, max_uses=25)
     url = upstream.url + impatient_path
     with ThreadPoolExecutor(1) as beside:
         first = beside.submit(_all_at_once, agent, url, _numbered(round=1))
@@ -118,9 +120,9 @@ def test_a_proxy_that_is_killed_loses_no_count(instance, administrator, agent, u
 
 
 def test_revoked_is_effective_within_a_second_at_every_proxy(
-    instance, administrator, agent, upstream, impatient_path
+    administrator, grant, agent, upstream, impatient_path
 ) -> None:
-    grant_id = _grant(administrator, instance, impatient_path, max_uses=1000)
+    grant_id = grant(impatient_path, max_uses=1000)
     url = upstream.url + impatient_path
     # Each call has a connection of its own, so that both proxies know the grant.
     assert {agent.call("POST", url, json={"warm": number}).status_code for number in range(8)} == {200}
@@ -132,8 +134,8 @@ def test_revoked_is_effective_within_a_second_at_every_proxy(
     assert time.monotonic() - began < 20
 
 
-def test_what_was_not_sent_is_given_back(instance, administrator, agent, upstream, impatient_path) -> None:
-    grant_id = _grant(administrator, instance, impatient_path, max_uses=1)
+def test_what_was_not_sent_is_given_back(administrator, grant, agent, upstream, impatient_path) -> None:
+    grant_id = grant(impatient_path, max_uses=1)
     nobody = f"http://127.0.0.1:{free_port()}"
     assert agent.call("POST", nobody + impatient_path).status_code == 502
     wait_for(lambda: administrator.get(f"/admin/grants/{grant_id}")["uses"] == 0, "the use is given back")
@@ -145,10 +147,10 @@ def test_what_was_not_sent_is_given_back(instance, administrator, agent, upstrea
     assert len(upstream.of(impatient_path)) == 1
 
 
-def test_an_approval_of_exactly_this_call_goes_first(instance, administrator, agent, upstream, impatient_path) -> None:
+def test_an_approval_of_exactly_this_call_goes_first(administrator, grant, agent, upstream, impatient_path) -> None:
     url = upstream.url + impatient_path
     error = error_of(agent.call("POST", url, json={"denied": True}))
-    _grant(administrator, instance, impatient_path)
+    grant(impatient_path)
     assert error_of(agent.call("POST", url, json={"denied": True}))["code"] == "APPROVAL_PENDING"
     administrator.deny(error["details"]["approval_id"], "not this one")
     assert error_of(agent.call("POST", url, json={"denied": True}))["code"] == "APPROVAL_DENIED"
@@ -156,7 +158,7 @@ def test_an_approval_of_exactly_this_call_goes_first(instance, administrator, ag
 
 
 def test_approve_and_grant_releases_the_held_call_and_the_next_ones(
-    instance, administrator, agent, upstream, impatient_path
+    administrator, agent, upstream, impatient_path
 ) -> None:
     url = upstream.url + impatient_path
     approval_id = error_of(agent.call("POST", url, json={"weekly": 1}))["details"]["approval_id"]
