@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import zip_longest
 from typing import Final
 
 from admin_api.actions.timeline import TimelineStepAnswer
@@ -61,10 +62,12 @@ def moments_of(steps: Sequence[TimelineStepAnswer], names: Mapping[str, str]) ->
     moments = []
     was_decided = False
     blocked = any(step.event == "execution.failed" and is_blocked(step.reason) for step in steps)
-    for step in steps:
+    for step, following in zip_longest(steps, steps[1:]):
         kind, words = _KINDS.get(step.event, ""), _WORDS.get(step.event, "")
         if step.event == "decision.made":
             kind, verdict = _DECIDED.get(step.decision or "", ("failed", step.decision or "unknown"))
+            if step.decision == "require_approval" and following is not None and following.event == "execution.started":
+                kind, verdict = "allowed", "Approved"  # decided at the moment of use: the approval covers it
             words, was_decided = f"{'Decided again' if was_decided else 'Decision'}: {verdict}", True
         elif step.event == "approval.voted":
             words = _VOTES.get(step.decision or "", "Vote")

@@ -48,7 +48,7 @@ _ELSEWHERE: Final[dict[str, Place]] = {
     ),
     "lint": (
         "headgate.cli.policy_code:lint",
-        "Compile and check the policies in FOLDER locally, and warn of probable mistakes.",
+        "Compile and check policies locally, and warn of probable mistakes. PATH is a folder or one file, NAME.rego.",
     ),
     "pull": (
         "headgate.cli.policy_code:pull",

@@ -16,7 +16,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.policies.hiding import hiding_warnings
 from headgate.policies.suites.bundle import read_bundle
-from headgate.policies.suites.folder import read_folder
+from headgate.policies.suites.folder import read_folder, read_policy_file
 from headgate.policies.suites.model import Suite
 from headgate.policies.suites.plan import Remote, Step, gone, plan
 from headgate.policies.suites.run import as_rule_policy
@@ -109,15 +109,15 @@ def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, as_json: bo
 
 
 @click.command()
-@_FOLDER
+@click.argument("path", type=click.Path(path_type=Path, exists=True))
 @click.option("--strict", is_flag=True, help="Fail on warnings too.")
 @result_option
-def lint(folder: Path, strict: bool, as_json: bool) -> None:
-    """Compile and check the policies in FOLDER locally, and warn of probable mistakes."""
-    suite = read_folder(folder)
+def lint(path: Path, strict: bool, as_json: bool) -> None:
+    """Compile and check policies locally, and warn of probable mistakes. PATH is a folder or one file, NAME.rego."""
+    suite = read_policy_file(path) if path.is_file() else read_folder(path)
     if not suite.policies and not suite.modules and not suite.documents:
         raise ValidationError(
-            f"{safe(folder)} contains no policy: expected NAME.rego, or the files that policies.yaml names"
+            f"{safe(path)} contains no policy: expected NAME.rego, or the files that policies.yaml names"
         )
     errors, warnings = asyncio.run(_lint(suite))
     if as_json:

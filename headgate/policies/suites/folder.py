@@ -66,6 +66,19 @@ def read_folder(folder: Path) -> Suite:
     )
 
 
+def read_policy_file(path: Path) -> Suite:
+    """One policy, with the modules and data documents beside it. Raises ValidationError, which names the file."""
+    folder = path.parent
+    beside = [
+        f"{part}/{file}" for part in ("data", "lib") if (folder / part).is_dir() for file in _files(folder / part)
+    ]
+    return Suite(
+        policies=(_policy(folder, path.name, None),),
+        modules=tuple(_modules(folder, beside)),
+        documents=_documents(folder, beside),
+    )
+
+
 def _files(folder: Path) -> list[str]:
     """Relative paths in one order, without links: an untrusted folder's links could point anywhere."""
     found: list[str] = []

@@ -79,6 +79,14 @@ def test_the_words_of_each_step() -> None:
     ]
 
 
+def test_a_call_whose_approval_is_used_is_not_held_again() -> None:
+    held = _step("decision.made", SYSTEM, decision="require_approval")
+    used = [held, _step("approval.approved"), held, _step("execution.started", None, attempt=1)]
+    stricter = [held, _step("approval.approved"), held, _step("approval.requested")]
+    assert [one.text for one in moments_of(used, {})][2] == "Decided again: Approved"
+    assert [one.text for one in moments_of(stricter, {})][2] == "Decided again: Held"
+
+
 def test_each_event_has_words() -> None:
     for event in EventType:
         for step in steps_of([_event(1, event.value)]):

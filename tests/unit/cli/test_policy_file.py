@@ -43,3 +43,19 @@ def test_a_folder_without_policies_fails(command: list[str], tmp_path: Path) -> 
 
     assert done.exit_code == 1
     assert "contains no policy" in f"{done.output}{done.exception}"
+
+
+def test_one_file_is_checked_with_the_modules_and_data_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "lib" / "hosts.rego").write_text("package lib.hosts\n\nours := data.hosts\n", "utf-8")
+    (tmp_path / "data" / "hosts.json").write_text('["a.example"]', "utf-8")
+    (tmp_path / "bad.rego").write_text("package bad\n\nallow if\n", "utf-8")
+    mine = tmp_path / "mine.rego"
+    mine.write_text("package mine\n\nimport data.lib.hosts\n\nallow if input.http.host in hosts.ours\n", "utf-8")
+
+    done = CliRunner().invoke(headgate, ["policy", "lint", str(mine)])
+    bad = CliRunner().invoke(headgate, ["policy", "lint", str(tmp_path / "bad.rego")])
+
+    assert (done.exit_code, done.output) == (0, "0 errors, 0 warnings\n")
+    assert (bad.exit_code, bad.output.startswith("error: bad.rego:4:")) == (1, True), bad.output
