@@ -77,7 +77,18 @@ def find_instance(
             "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
             f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}{about_foreign_data(environment)}"
         )
-    return read_runtime_file(found)
+    information = read_runtime_file(found)
+    if named_data_directory(environment) is None:
+        _say_if_elsewhere(found, information, environment)
+    return information
+
+
+def _say_if_elsewhere(found: Path, information: RuntimeInformation, environment: Mapping[str, str]) -> None:
+    """Whoever stands in a folder with an instance of its own means that one."""
+    for folder in local_data(environment):
+        if found != DataDirectory(folder).runtime_file:
+            message = f"The instance in {folder} is not running: this is about the one at {information.api_url}"
+            click.echo(message, err=True)
 
 
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:

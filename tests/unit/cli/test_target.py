@@ -44,6 +44,18 @@ def test_the_order_of_places(places: Path) -> None:
     assert find_target(places / "option" / "runtime.json", environment).api_url == "http://option"
 
 
+def test_another_instance_than_the_one_of_this_folder_is_named(
+    places: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = {"XDG_DATA_HOME": str(places / "xdg"), "XDG_STATE_HOME": str(places / "state")}
+    find_target(None, environment)
+    assert capsys.readouterr().err == ""
+    (places / "here" / ".headgate" / "runtime.json").unlink()
+    assert find_target(None, environment).api_url == "http://xdg"
+    folder = places / "here" / ".headgate"
+    assert capsys.readouterr().err == f"The instance in {folder} is not running: this is about the one at http://xdg\n"
+
+
 def test_a_directory_that_came_with_the_folder_is_not_used(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in a repository of somebody else: its files belong to whoever cloned it."""
     environment = {
