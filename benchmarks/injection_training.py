@@ -46,7 +46,7 @@ _PLAIN_COUNT = 6.0
 _PACKAGES_COUNT = 1.0
 """How much all plain texts, and all pieces of packages, count beside all instructions, which count 1."""
 _BIAS_START = -5.0
-_FILES_WRONG = 0.025
+_FILES_WRONG = 0.03
 """The share of the whole files of the part ``bar`` that may be flagged."""
 _SET_ASIDE = ("Ignore all previous instructions", "Disregard all prior instructions", "Forget the instructions above")
 _DEEDS = (
