@@ -2,7 +2,8 @@
 
 The request of the flow stays as the agent sent it, so that whoever records, captures or logs it afterwards cannot see
 the secret; what goes to the destination is another message (``FlowState.outgoing``), which only the stream reads
-(``proxy.carrying_stream``), and which masks the credential in the answer before anybody sees that either.
+(``proxy.carrying_request``), and which masks the credential in the answer before anybody sees that either
+(``proxy.masked_answer``).
 """
 
 from collections.abc import Coroutine

@@ -1,7 +1,7 @@
 """Later messages: those that the client of a bidirectional call of gRPC or Connect sends after those with which the
 call was decided.
 
-``proxy.bidirectional_stream`` moves the bytes; this decides. Messages that arrive together are one action: the call,
+``proxy.bidirectional_call`` moves the bytes; this decides. Messages that arrive together are one action: the call,
 with them as its body.
 """
 

@@ -5,6 +5,8 @@ has shown a certificate serves only calls of the same agent with the same connec
 that has shown none never serves a call that needs one. Extends internal classes of mitmproxy; see ``proxy.layers``.
 """
 
+from typing import Any
+
 from mitmproxy.addons import tlsconfig
 from mitmproxy.connection import Connection, Server
 from mitmproxy.net import tls as net_tls
@@ -15,6 +17,7 @@ from OpenSSL import SSL
 
 from headgate.connections.certificate import show_certificate
 from headgate.connections.credential import CertificateCredential, ShownCertificate
+from proxy.commands import Commands
 
 
 class ShowingServer(Server):
@@ -31,6 +34,21 @@ class GateHttpConnection(GetHttpConnection):
     def connection_spec_matches(self, connection: Connection) -> bool:
         has_shown = connection.shown if isinstance(connection, ShowingServer) else None
         return has_shown == self.shown and super().connection_spec_matches(connection)
+
+
+def showing(inner: Commands[bool], shown: ShownCertificate | None) -> Commands[bool]:
+    """mitmproxy's way to a server, but never over a connection that shows another certificate than ``shown``."""
+    reply: Any = None
+    while True:
+        try:
+            command = inner.send(reply)
+        except StopIteration as done:
+            return bool(done.value)
+        if isinstance(command, GetHttpConnection):
+            wanted = GateHttpConnection(command.address, command.tls, command.via, command.transport_protocol)
+            wanted.shown = shown
+            command = wanted
+        reply = yield command
 
 
 class GateTlsConfig(tlsconfig.TlsConfig):

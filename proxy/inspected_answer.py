@@ -1,44 +1,185 @@
 """The answer of a stream that policies about content look at: collected or cut into pieces, bounded, and forwarded only
 after their verdict.
 
-Answers that nobody inspects go mitmproxy's way; they pay for one look at an attribute. Extends an internal class of
-mitmproxy; see ``proxy.layers``.
+    begin --> collect --> whole, or withheld
+      |          +------> passes after its beginning (what is larger or slower than is inspected)
+      +----------+------> passes in pieces (``answer_in_pieces``)
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Final
 
-from mitmproxy.http import Headers, HTTPFlow, Response
 from mitmproxy.proxy import commands, events
-from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import DropStream, HttpStream, SendHttp
+from mitmproxy.proxy.layers.http import SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestProtocolError,
     ResponseData,
-    ResponseEndOfMessage,
     ResponseProtocolError,
     ResponseTrailers,
 )
-from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 
 from addons.inspection import Inspection
-from addons.verdict import client_state, flow_state
+from addons.memory_charge import MemoryCharge
 from headgate.gate.candidate_weight import VALUE_BYTES
 from headgate.protocols.answer_pieces import Pieces
 from headgate.protocols.content_coding import decoded_bytes_max
 from headgate.protocols.grpc_answer import MessagePieces
 from headgate.protocols.grpc_frames import two_messages_bytes
-from proxy.budget import BufferBudget
+from proxy.answer_in_pieces import CUT, AnswerInPieces, AnswerPieceHook, measure
+from proxy.answer_room import AnswerRoom
 from proxy.commands import Commands
 
-_NO_ROOM: Final = "the gate holds as much of other bodies as it may"
+if TYPE_CHECKING:
+    from proxy.stream import GateStream
+
 _NOBODY_LOOKED: Final = "nobody looked at it"
 _VALUE_MIN_BYTES: Final = 3
 """Of JSON text, for a value that is an object in memory: ``[],``."""
 _LITTLE_BYTES: Final = 1024
 """Of a slow answer: so little is no beginning to judge by."""
-_CUT: Final = "the rest of the answer is withheld"
+
+
+class InspectedAnswer:
+    """From the head of an answer to its end. It is held by its stream, and moves that stream's ``server_state``."""
+
+    def __init__(self, stream: "GateStream", inspection: Inspection, charge: MemoryCharge) -> None:
+        self._stream = stream
+        self._inspection = inspection
+        self._room = AnswerRoom(inspection, charge)
+        self._deadline: commands.RequestWakeup | None = None
+        self._waits_on = False
+        self._two_messages_bytes = 0
+
+    def begin(self) -> Commands[None]:
+        stream, inspection = self._stream, self._inspection
+        if not inspection.is_withheld and inspection.pieces is not None:
+            yield AnswerPieceHook(stream.flow)
+            if inspection.is_clear:
+                yield from stream.pass_answer()
+                stream.server_state = self._in_pieces(inspection.pieces).arrived
+                return
+            if not inspection.is_withheld:
+                inspection.withhold(_NOBODY_LOOKED)
+        if inspection.is_withheld:
+            yield from self._withhold()
+            return
+        stream.server_state = self.collect
+        yield from self._await_end(inspection.patience_seconds)
+
+    @property
+    def is_collecting(self) -> bool:
+        """Whether the client has seen nothing of it."""
+        return bool(self._stream.server_state == self.collect)
+
+    def is_late(self, wakeup: events.Wakeup) -> bool:
+        return wakeup.command is self._deadline and self.is_collecting
+
+    def late(self) -> Commands[None]:
+        """It did not end by the deadline."""
+        inspection = self._inspection
+        if inspection.is_in_part and len(self._stream.response_body_buf) < _LITTLE_BYTES and not self._waits_on:
+            self._waits_on = True  # else a server could wait, and then send what is not inspected
+            yield from self._await_end(max(0.0, inspection.limits.seconds - inspection.patience_seconds))
+        elif inspection.is_in_part:
+            yield from self._pass_after_beginning()
+        else:
+            inspection.withhold(f"it did not end within {inspection.limits.seconds:g} seconds")
+            yield from self._withhold()
+
+    def release(self) -> bool:
+        """At the end of the request, whichever it was. Whether anything was held."""
+        return self._room.release()
+
+    def collect(self, event: events.Event) -> Commands[None]:
+        """The state of the stream."""
+        stream, inspection = self._stream, self._inspection
+        if isinstance(event, ResponseData):
+            measure(stream.flow, event.data)
+            body = stream.response_body_buf
+            if not self._room.holds(len(body) + len(event.data), in_part=inspection.is_in_part):
+                yield from self._withhold()
+                return
+            body += event.data
+            if inspection.may_be_messages and self._has_two_messages():
+                yield from self._pass_in_messages()
+            elif inspection.is_in_part and len(body) > inspection.limits.beginning:
+                yield from self._pass_after_beginning()
+        elif stream.flow.response is None:
+            raise RuntimeError("an answer without a head")
+        elif isinstance(event, ResponseTrailers):
+            stream.flow.response.trailers = event.trailers
+        else:
+            content = bytes(stream.response_body_buf)
+            if not self._room.reserves(_weight(content, inspection, inspection.limits.body)):
+                yield from self._withhold()
+                return
+            stream.flow.response.data.content = content
+            stream.response_body_buf.clear()
+            yield from stream.send_response()
+
+    def _await_end(self, seconds: float) -> Commands[None]:
+        self._deadline = commands.RequestWakeup(seconds)
+        yield self._deadline
+
+    def _pass_after_beginning(self) -> Commands[None]:
+        """What is larger or slower than it is inspected: the rest passes as it comes."""
+        stream, inspection = self._stream, self._inspection
+        beginning = bytes(stream.response_body_buf)
+        if self._room.reserves(_weight(beginning, inspection, inspection.limits.beginning)):
+            inspection.collected(beginning)
+            yield AnswerPieceHook(stream.flow)
+        if not inspection.is_clear:
+            yield from self._withhold()
+            return
+        stream.response_body_buf.clear()
+        yield from stream.pass_answer()
+        if beginning:
+            yield SendHttp(ResponseData(stream.stream_id, beginning), stream.context.client)
+        self._room.reserves(0)
+
+    def _has_two_messages(self) -> bool:
+        """Reads the lengths again only when as much has come as they say: each look copies what is collected."""
+        body = self._stream.response_body_buf
+        if len(body) >= self._two_messages_bytes:
+            self._two_messages_bytes = two_messages_bytes(bytes(body))
+        return len(body) >= self._two_messages_bytes
+
+    def _pass_in_messages(self) -> Commands[None]:
+        """The second message has come: the answer is a stream."""
+        stream = self._stream
+        answer = self._in_pieces(self._inspection.go_on_in_messages(bytes(stream.response_body_buf)))
+        yield AnswerPieceHook(stream.flow)
+        if not self._inspection.is_clear:
+            yield from self._withhold()
+            return
+        stream.response_body_buf.clear()
+        yield from stream.pass_answer()
+        stream.server_state = answer.arrived
+        yield from answer.forward()
+
+    def _in_pieces(self, pieces: Pieces | MessagePieces) -> AnswerInPieces:
+        return AnswerInPieces(self._stream, self._inspection, self._room, pieces)
+
+    def _withhold(self) -> Commands[None]:
+        """Before the client has seen anything: it gets the refusal, and what still comes is not fetched."""
+        stream = self._stream
+        stream.response_body_buf.clear()
+        yield SendHttp(RequestProtocolError(stream.stream_id, CUT, ErrorCode.CANCEL), stream.context.server)
+        yield from stream.send_response()
+
+
+def without_quotes(inner: Commands[bool], stream_id: int) -> Generator[commands.Command, None, bool]:
+    """``check_invalid`` of mitmproxy, whose error quotes the field that is wrong. Nobody has inspected it."""
+    while True:
+        try:
+            command = next(inner)
+        except StopIteration as end:
+            return bool(end.value)
+        if isinstance(command, SendHttp) and isinstance(command.event, ResponseProtocolError):
+            error = ResponseProtocolError(stream_id, "a header field is not valid", command.event.code)
+            command = SendHttp(error, command.connection)
+        yield command
 
 
 def _weight(content: bytes, inspection: Inspection, most_decoded: int) -> int:
@@ -48,263 +189,3 @@ def _weight(content: bytes, inspection: Inspection, most_decoded: int) -> int:
         decoded = decoded_bytes_max(len(content), most_decoded)
         return len(content) + decoded + VALUE_BYTES * (decoded // _VALUE_MIN_BYTES)
     return len(content) + VALUE_BYTES * content.count(b",")
-
-
-@dataclass
-class AnswerPieceHook(commands.StartHook):
-    """A stretch of a stream, or its head before, is to be inspected."""
-
-    name = "answer_piece"
-    flow: HTTPFlow
-
-
-class InspectedAnswer(HttpStream):
-    """The part of a stream between the head of an answer and its end, where somebody inspects it."""
-
-    def __init__(self, context: Context, stream_id: int, budget: BufferBudget) -> None:
-        super().__init__(context, stream_id)
-        self._budget = budget
-        self._answer_reserved = 0
-        self._answer_deadline: commands.RequestWakeup | None = None
-        self._waits_on = False
-        self._two_messages_bytes = 0
-
-    def start_response_stream(self) -> Commands[None]:
-        inspection = flow_state(self.flow).inspection
-        return super().start_response_stream() if inspection is None else self._inspect(inspection)
-
-    def check_invalid(self, request: bool) -> Commands[bool]:
-        if request or flow_state(self.flow).inspection is None:
-            return super().check_invalid(request)
-        return self._check_invalid_unquoted()
-
-    def _check_invalid_unquoted(self) -> Commands[bool]:
-        """mitmproxy's error quotes the field that is wrong, which nobody has inspected."""
-        generator = super().check_invalid(False)
-        while True:
-            try:
-                command = next(generator)
-            except StopIteration as end:
-                return bool(end.value)
-            if isinstance(command, SendHttp) and isinstance(command.event, ResponseProtocolError):
-                error = ResponseProtocolError(self.stream_id, "a header field is not valid", command.event.code)
-                command = SendHttp(error, command.connection)
-            yield command
-
-    def watch_answer(self) -> None:
-        """From now on there is a deadline, and something to give back at the end."""
-        raise NotImplementedError
-
-    def release_answer(self) -> None:
-        """At the end of the request, whichever it was."""
-        if self._answer_reserved:
-            self._budget.release(client_state(self.context.client), self._answer_reserved)
-            self._answer_reserved = 0
-            if self.flow.response is not None:
-                self.flow.response.data.content = None  # as for requests: it would wait for the garbage collector
-        self.response_body_buf.clear()
-
-    @property
-    def is_collecting(self) -> bool:
-        """Whether an answer has begun of which the client has seen nothing."""
-        return bool(self.server_state == self.state_collect)
-
-    def answer_is_late(self, event: events.Wakeup) -> bool:
-        return bool(event.command is self._answer_deadline)
-
-    def withhold_late_answer(self) -> Commands[None]:
-        if self.is_collecting and self._paused is None:
-            inspection = self._inspection
-            if inspection.is_in_part and len(self.response_body_buf) < _LITTLE_BYTES and not self._waits_on:
-                self._waits_on = True  # else a server could wait, and then send what is not inspected
-                seconds = inspection.limits.seconds - inspection.patience_seconds
-                self._answer_deadline = commands.RequestWakeup(max(0.0, seconds))
-                yield self._answer_deadline
-                return
-            if inspection.is_in_part:
-                yield from self._pass_after_beginning()
-                return
-            inspection.withhold(f"it did not end within {inspection.limits.seconds:g} seconds")
-            yield from self._withhold()
-
-    def _inspect(self, inspection: Inspection) -> Commands[None]:
-        self.watch_answer()
-        if not inspection.is_withheld and inspection.pieces is not None:
-            yield AnswerPieceHook(self.flow)
-            if inspection.is_clear:
-                yield from super().start_response_stream()
-                self.server_state = self.state_inspect_pieces
-                return
-            if not inspection.is_withheld:
-                inspection.withhold(_NOBODY_LOOKED)
-        if inspection.is_withheld:
-            yield from self._withhold()
-            return
-        self.server_state = self.state_collect
-        self._answer_deadline = commands.RequestWakeup(inspection.patience_seconds)
-        yield self._answer_deadline
-
-    def state_collect(self, event: events.Event) -> Commands[None]:
-        response = self._response
-        if isinstance(event, ResponseData):
-            self._measure(event.data)
-            if self._holds(len(self.response_body_buf) + len(event.data)):
-                self.response_body_buf += event.data
-                if self._inspection.may_be_messages and self._has_two_messages():
-                    yield from self._pass_in_messages()
-                elif self._inspection.is_in_part and len(self.response_body_buf) > self._inspection.limits.beginning:
-                    yield from self._pass_after_beginning()
-            else:
-                yield from self._withhold()
-        elif isinstance(event, ResponseTrailers):
-            response.trailers = event.trailers
-        else:
-            content = bytes(self.response_body_buf)
-            if not self._reserves(_weight(content, self._inspection, self._inspection.limits.body)):
-                yield from self._withhold()
-                return
-            response.data.content = content
-            self.response_body_buf.clear()
-            yield from self.send_response()
-
-    def _pass_after_beginning(self) -> Commands[None]:
-        """What is larger or slower than it is inspected: the rest passes as it comes."""
-        beginning = bytes(self.response_body_buf)
-        inspection = self._inspection
-        if self._reserves(_weight(beginning, inspection, inspection.limits.beginning)):
-            inspection.collected(beginning)
-            yield AnswerPieceHook(self.flow)
-        if not self._inspection.is_clear:
-            yield from self._withhold()
-            return
-        self.response_body_buf.clear()
-        yield from super().start_response_stream()
-        if beginning:
-            yield SendHttp(ResponseData(self.stream_id, beginning), self.context.client)
-        self._reserves(0)
-
-    def _has_two_messages(self) -> bool:
-        """Reads the lengths again only when as much has come as they say: each look copies what is collected."""
-        if len(self.response_body_buf) >= self._two_messages_bytes:
-            self._two_messages_bytes = two_messages_bytes(bytes(self.response_body_buf))
-        return len(self.response_body_buf) >= self._two_messages_bytes
-
-    def _pass_in_messages(self) -> Commands[None]:
-        """The second message has come: the answer is a stream."""
-        pieces = self._inspection.go_on_in_messages(bytes(self.response_body_buf))
-        yield AnswerPieceHook(self.flow)
-        if not self._inspection.is_clear:
-            yield from self._withhold()
-            return
-        self.response_body_buf.clear()
-        yield from super().start_response_stream()
-        self.server_state = self.state_inspect_pieces
-        yield from self._forward(pieces)
-
-    def state_inspect_pieces(self, event: events.Event) -> Commands[None]:
-        """Trailers of events and lines are not forwarded (RFC 9110, 6.5.1, lets them be dropped): their stream has
-        passed by then. Those of messages say how the call ended."""
-        pieces = self._inspection.pieces
-        if pieces is None:
-            return
-        if isinstance(event, ResponseTrailers):
-            if isinstance(pieces, MessagePieces):
-                yield from self._end_with(pieces, event.trailers)
-            return
-        if isinstance(event, ResponseData):
-            self._measure(event.data)
-            pieces.feed(event.data)
-            if self._holds(len(pieces)):
-                yield from self._forward(pieces)
-            else:
-                yield from self._cut()
-        else:
-            pieces.finish()
-            yield from self._forward(pieces)
-            if self._inspection.is_clear:
-                yield from self.send_response(already_streamed=True)
-
-    def _end_with(self, pieces: MessagePieces, trailers: Headers) -> Commands[None]:
-        pieces.finish()
-        yield from self._forward(pieces)
-        if self.server_state == self.state_errored:
-            return  # a message was withheld
-        self._inspection.ended_with(trailers)
-        yield AnswerPieceHook(self.flow)
-        if self._inspection.is_clear:
-            self._response.trailers = trailers
-        else:
-            yield from self._cut()
-
-    def _forward(self, pieces: Pieces | MessagePieces) -> Commands[None]:
-        """All that is whole, once it has been looked at. One look is at 1,000 messages, or 4 MiB, at most."""
-        while pieces.ready:
-            yield AnswerPieceHook(self.flow)
-            if not self._inspection.is_clear:
-                yield from self._cut()
-                return
-            cleared = self._inspection.take_cleared()
-            if not cleared:
-                return
-            yield SendHttp(ResponseData(self.stream_id, cleared), self.context.client)
-            self._holds(len(pieces))
-
-    def _withhold(self) -> Commands[None]:
-        """Before the client has seen anything: it gets the refusal, and what still comes is not fetched."""
-        self.response_body_buf.clear()
-        yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
-        yield from self.send_response()
-
-    def _cut(self) -> Commands[None]:
-        """In the middle of a stream: its last words say why, and it does not end as a whole answer does. With HTTP/1,
-        mitmproxy writes no trailers, and the status of gRPC is left out."""
-        yield SendHttp(RequestProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.server)
-        data, trailers = self._inspection.last_words()
-        if data:
-            yield SendHttp(ResponseData(self.stream_id, data), self.context.client)
-        yield HttpResponseHook(self.flow)
-        if trailers is not None and self.context.client.alpn == b"h2":
-            yield SendHttp(ResponseTrailers(self.stream_id, trailers), self.context.client)
-        elif trailers is None and isinstance(self._inspection.pieces, MessagePieces):
-            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
-        else:
-            yield SendHttp(ResponseProtocolError(self.stream_id, _CUT, ErrorCode.CANCEL), self.context.client)
-        self.client_state = self.server_state = self.state_errored
-        self.flow.live = False
-        yield DropStream(self.stream_id)
-
-    def _holds(self, size: int) -> bool:
-        """Whether there is room to hold so much of the answer; where not, it is withheld."""
-        inspection = self._inspection
-        if size > inspection.limits.body and not (self.is_collecting and inspection.is_in_part):
-            inspection.withhold(f"it is larger than the {inspection.limits.body} bytes that are inspected")
-            return False
-        return self._reserves(size)
-
-    def _reserves(self, size: int) -> bool:
-        client = client_state(self.context.client)
-        if size <= self._answer_reserved:
-            self._budget.release(client, self._answer_reserved - size)
-        elif not self._budget.reserve(client, size - self._answer_reserved):
-            self._inspection.withhold(_NO_ROOM)
-            return False
-        self._answer_reserved = size
-        return not self._inspection.is_withheld
-
-    def _measure(self, data: bytes) -> None:
-        meter = self._response.stream
-        if callable(meter):
-            meter(data)
-
-    @property
-    def _inspection(self) -> Inspection:
-        inspection = flow_state(self.flow).inspection
-        if inspection is None:
-            raise RuntimeError("nobody inspects this answer")
-        return inspection
-
-    @property
-    def _response(self) -> Response:
-        if self.flow.response is None:
-            raise RuntimeError("an answer without a head")
-        return self.flow.response

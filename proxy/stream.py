@@ -4,16 +4,14 @@ say why, and nothing is written upstream for a request that was not lifted.
 Extends an internal class of mitmproxy; see ``proxy.layers``.
 """
 
-from collections import deque
 from typing import Any, Final
 
 from mitmproxy.http import Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import DropStream, GetHttpConnection, HTTPMode, SendHttp
+from mitmproxy.proxy.layers.http import DropStream, HTTPMode, HttpStream, SendHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
-    RequestData,
     RequestEndOfMessage,
     RequestHeaders,
     RequestProtocolError,
@@ -24,22 +22,26 @@ from mitmproxy.proxy.layers.http._events import (
 )
 from mitmproxy.proxy.layers.http._hooks import HttpConnectHook, HttpRequestHeadersHook, HttpResponseHook
 
-from addons.limits import RequestLimits, body_too_large
-from addons.refusal import refusal_response
+from addons.limits import RequestLimits
+from addons.memory_charge import MemoryCharge
 from addons.refuse import refuse_with
-from addons.verdict import LATCH, FlowState, client_state, flow_state, has_state, open_flow
-from headgate.kernel.clock import system_clock
+from addons.verdict import LATCH, client_state, flow_state, has_state, open_flow
 from headgate.kernel.errors import (
-    HeadgateError,
-    UnavailableError,
-    UpstreamFailedError,
     ValidationError,
 )
-from proxy.bidirectional_stream import BidirectionalStream
+from headgate.protocols.coded_stream import UndecodableError
+from proxy.bidirectional_call import BidirectionalCall
 from proxy.budget import BufferBudget
-from proxy.client_certificate import GateHttpConnection
+from proxy.carrying_request import carrying
+from proxy.client_certificate import showing
 from proxy.commands import Awaited, Commands, TunnelOpened
+from proxy.failed_answer import failed_answer
+from proxy.inspected_answer import InspectedAnswer, without_quotes
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
+from proxy.masked_answer import UNREADABLE, MaskedAnswer
+from proxy.request_pause import request_pause
+from proxy.request_room import RequestRoom
+from proxy.stream_phase import Phase, step
 from proxy.websocket import GateWebsocket
 
 LINGER_SECONDS: Final = 5.0
@@ -47,33 +49,24 @@ LINGER_SECONDS: Final = 5.0
 reset connection (RFC 9112, 9.6)."""
 
 
-class _PausedQueue(deque[events.Event]):
-    """What arrives for a request while one of its hooks waits: counted, and looked at for the client's leaving."""
+class GateStream(HttpStream):
+    """One request and its response. What few streams have is held by them: a bidirectional call, an answer that is
+    inspected, the answer of a call that carries a credential."""
 
-    def __init__(self, stream: "GateStream") -> None:
-        super().__init__()
-        self._stream = stream
-
-    def append(self, event: events.Event) -> None:
-        if isinstance(event, RequestData) and not self._stream.arrived_while_paused(len(event.data)):
-            return
-        super().append(event)
-        if isinstance(event, RequestProtocolError):
-            self._stream.left_while_paused()
-
-
-class GateStream(BidirectionalStream):
-    """One request and its response."""
+    is_bidirectional = False
+    _phase = Phase.COLLECTING
+    _call: BidirectionalCall | None = None
+    _inspected: InspectedAnswer | None = None
+    _masked: MaskedAnswer | None = None
 
     def __init__(self, context: Context, stream_id: int, limits: RequestLimits, budget: BufferBudget) -> None:
-        super().__init__(context, stream_id, budget)
+        super().__init__(context, stream_id)
         self._limits = limits
-        self._reserved = 0
-        self._overflow: HeadgateError | None = None
+        self._budget = budget
         self.abandoned = False
         self._keep_alive: commands.RequestWakeup | None = None
         self._kept_alive: KeptAlive | None = None
-        self._paused_event_queue = _PausedQueue(self)
+        self.room = self._paused_event_queue = RequestRoom(self, limits.body, budget)
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
         regular = self.mode is HTTPMode.regular
@@ -93,22 +86,85 @@ class GateStream(BidirectionalStream):
                 # Never ask for a body (100 Continue) that is refused already.
                 self.flow.request.headers.pop("expect", None)
         if self.client_state == self.state_consume_request_body and not event.end_stream:
-            if self._overflow is not None:
-                refuse_with(self.flow, self._overflow)
+            if self.room.overflow is not None:
+                refuse_with(self.flow, self.room.overflow)
             if flow_state(self.flow).refusal is not None:
                 yield from self.answer_early()
             elif not any(isinstance(queued, RequestEndOfMessage) for queued in self._paused_event_queue):
                 # Uploads that stall would keep others out of the budget.
-                self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+                self.watch()
                 yield commands.RequestWakeup(self._limits.upload_seconds)
-                yield from self.await_pause(self._limits.pause_seconds)
+                pause = request_pause(self.flow.request, self._limits.pause_seconds)
+                if pause is not None:
+                    self._call = BidirectionalCall(self, pause)
+                    self.enter(Phase.LOOKING)
+                    yield from self._call.await_pause()
 
     def state_consume_request_body(self, event: events.Event) -> Commands[None]:
-        if isinstance(event, RequestEndOfMessage) and may_wait(self.flow.request):
-            self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
+        if not isinstance(event, RequestEndOfMessage):
+            yield from super().state_consume_request_body(event)
+            return
+        if may_wait(self.flow.request):
+            self.watch()
             self._keep_alive = commands.RequestWakeup(FIRST_SECONDS)
             yield self._keep_alive
-        yield from super().state_consume_request_body(event)
+        yield from self.sent_with_credential(super().state_consume_request_body(event))
+
+    def state_stream_request_body(self, event: events.Event) -> Commands[None]:
+        """In place of mitmproxy's, which forwards what arrives undecided."""
+        return self._known_call.arrived(event)
+
+    def sent_with_credential(self, inner: Commands[None]) -> Commands[None]:
+        """``inner``, with the credential in what it sends to the server."""
+        reply: object = None
+        while True:
+            try:
+                command = inner.send(reply)
+            except StopIteration:
+                return
+            if isinstance(command, SendHttp):
+                command = self.with_credential(command)
+            reply = yield command
+
+    def with_credential(self, command: SendHttp) -> SendHttp:
+        state = flow_state(self.flow)
+        if state.outgoing is None or command.connection is not self.context.server or not state.sent_upstream:
+            return command
+        if isinstance(command.event, RequestHeaders) and state.echoes is not None:
+            self._masked = MaskedAnswer(
+                state.echoes,
+                self.stream_id,
+                self.flow.request.data.method,
+                is_http2=self.context.client.alpn == b"h2",
+                is_in_messages=state.later_messages is not None,
+            )
+            self._handle_event = self._handle_own
+        return SendHttp(carrying(command.event, self.flow.request, state.outgoing), command.connection)
+
+    def start_response_stream(self) -> Commands[None]:
+        inspection = flow_state(self.flow).inspection
+        if inspection is None:
+            return super().start_response_stream()
+        self.watch()
+        charge = MemoryCharge(self._budget, client_state(self.context.client))
+        self._inspected = InspectedAnswer(self, inspection, charge)
+        return self._inspected.begin()
+
+    def pass_answer(self) -> Commands[None]:
+        """From here on the answer passes as it comes, as mitmproxy has it."""
+        return super().start_response_stream()
+
+    def check_invalid(self, request: bool) -> Commands[bool]:
+        checked = super().check_invalid(request)
+        if request or flow_state(self.flow).inspection is None:
+            return checked
+        return without_quotes(checked, self.stream_id)
+
+    def release_answer(self) -> None:
+        """What was collected of it."""
+        if self._inspected is not None and self._inspected.release() and self.flow.response is not None:
+            self.flow.response.data.content = None  # as for requests: it would wait for the garbage collector
+        self.response_body_buf.clear()
 
     def flow_done(self) -> Commands[None]:
         """As mitmproxy does it, with the gate's own layer of a WebSocket."""
@@ -136,29 +192,12 @@ class GateStream(BidirectionalStream):
 
     def check_body_size(self, request: bool) -> Commands[bool]:
         """mitmproxy's own check knows one limit for both directions, and answers without a readable error."""
-        error = self.admit_bytes(len(self.request_body_buf) if request else 0)
+        error = self.room.admit(len(self.request_body_buf) if request else 0)
         if error is None:
             return False
         refuse_with(self.flow, error)
         yield from self.answer_early()
         return True
-
-    def admit_bytes(self, size: int) -> HeadgateError | None:
-        # What arrived while a hook waited is counted already.
-        return self._admit(size) if size > self._reserved else None
-
-    def release_bytes(self, size: int) -> None:
-        self._budget.release(client_state(self.context.client), size)
-        self._reserved -= size
-
-    def overflow_error(self) -> HeadgateError | None:
-        return self._overflow
-
-    def arrived_while_paused(self, size: int) -> bool:
-        """Whether bytes that came while a hook ran are kept; where not, the request is refused after the hook."""
-        if self._overflow is None:
-            self._overflow = self._admit(self._reserved + size)
-        return self._overflow is None
 
     def left_while_paused(self) -> None:
         self.abandoned = True
@@ -167,37 +206,24 @@ class GateStream(BidirectionalStream):
         if told is not None:
             told()
 
-    def _admit(self, size: int) -> HeadgateError | None:
-        client = flow_state(self.flow).client
-        if size > self._limits.body:
-            return body_too_large(self._limits.body)
-        if not self._budget.reserve(client, size - self._reserved):
-            return UnavailableError(
-                "the gate holds as many request bodies, of all agents or of this one, as it may: send it again",
-                retry_after_seconds=1,
-            )
-        self._reserved = size
-        self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
-        return None
+    def watch(self) -> None:
+        """From now on there is a deadline, and something to give back at the end."""
+        self.handle_event = self._handle_watched  # type: ignore[method-assign] # others pay for neither
 
-    def _handle_event_with_body(self, event: events.Event) -> Commands[None]:
-        """In place of ``handle_event`` for requests with a body, and answers that are inspected: a deadline, and
-        something to give back at the end."""
+    def _handle_watched(self, event: events.Event) -> Commands[None]:
+        """In place of ``handle_event`` for requests with a body, and answers that are inspected."""
         if (
             isinstance(event, events.Wakeup)
             and not isinstance(event.command, Awaited)
-            and self._handle_event != self._lingering
+            and self._phase is not Phase.LINGERING
         ):
             if self._paused is not None:
                 if event.command is self._keep_alive:
                     yield from self._let_wait()
                 return
-            if self.answer_is_late(event):
-                self._go_on_with(self._late_answer())
-            elif self.client_state != self.state_consume_request_body:
+            if not (self._is_late(event) or self.client_state == self.state_consume_request_body):
                 return
-            elif not self.is_pause(event):
-                self._go_on_with(self._late_body())
+            self._handle_event = self._handle_own
         if self._kept_alive is None:
             yield from super().handle_event(event)
         else:
@@ -209,19 +235,54 @@ class GateStream(BidirectionalStream):
                     yield command
         self._release_if_done()
 
-    def _go_on_with(self, step: Commands[None]) -> None:
-        """In place of the event that is handled next: a hook in it stops this stream, and not its connection."""
-        before = self._handle_event
+    def enter(self, phase: Phase) -> None:
+        """Raises RuntimeError where ``stream_phase`` has no such step."""
+        self._phase = step(self._phase, phase)
+        self._handle_event = self._handle_own
 
-        def begin(_: events.Event) -> Commands[None]:
-            self._handle_event = before
-            return step
+    def _handle_own(self, event: events.Event) -> Commands[None]:
+        """In place of ``_handle_event`` from the first thing on that mitmproxy has no state for: a phase other than
+        COLLECTING, an answer that is masked, a deadline that has passed."""
+        if self._phase is Phase.LINGERING:
+            yield from self._drop(event)
+            return
+        if isinstance(event, events.Wakeup):
+            yield from self._woken(event)
+        elif self._masked is None:
+            yield from super()._handle_event(event)
+        else:
+            yield from self._handle_masked(event, self._masked)
+        if self._phase is Phase.FORWARDING:
+            yield from self._known_call.settle()
 
-        self._handle_event = begin
+    def _is_late(self, wakeup: events.Wakeup) -> bool:
+        """Whether the answer is."""
+        return self._inspected is not None and self._inspected.is_late(wakeup)
 
-    def _late_answer(self) -> Commands[None]:
-        yield from self.withhold_late_answer()
-        yield from self.end_if_answered()
+    def _woken(self, event: events.Wakeup) -> Commands[None]:
+        if self._inspected is not None and self._inspected.is_late(event):
+            yield from self._inspected.late()
+        elif self._phase is Phase.FORWARDING:
+            yield from self._known_call.decided()
+        elif self._call is not None and self._call.is_pause(event):
+            yield from self._call.look()
+        else:
+            yield from self._late_body()
+
+    def _handle_masked(self, event: events.Event, answer: MaskedAnswer) -> Commands[None]:
+        try:
+            arrived = answer.masked(event)
+        except UndecodableError:
+            yield SendHttp(RequestProtocolError(self.stream_id, UNREADABLE, ErrorCode.CANCEL), self.context.server)
+            arrived = [answer.unreadable()]
+        for one in arrived:
+            yield from super()._handle_event(one)
+
+    @property
+    def _known_call(self) -> BidirectionalCall:
+        if self._call is None:
+            raise RuntimeError("later messages of a call that has none")
+        return self._call
 
     def _late_body(self) -> Commands[None]:
         error = ValidationError(f"the body did not arrive within {self._limits.upload_seconds:g} seconds")
@@ -243,18 +304,13 @@ class GateStream(BidirectionalStream):
         self._keep_alive = commands.RequestWakeup(EVERY_SECONDS)
         yield self._keep_alive
 
-    def watch_answer(self) -> None:
-        self.handle_event = self._handle_event_with_body  # type: ignore[method-assign] # see there
-
     def _release_if_done(self) -> None:
         if not self.flow.live:
             self._release()
 
     def _release(self) -> None:
         self.release_answer()
-        if self._reserved:
-            self._budget.release(client_state(self.context.client), self._reserved)
-            self._reserved = 0
+        self.room.release_all()
         # The stream is part of a reference cycle: without this the body would wait for the garbage collector.
         self.request_body_buf.clear()
         self.flow.request.data.content = None
@@ -273,10 +329,10 @@ class GateStream(BidirectionalStream):
 
     def linger(self) -> Commands[None]:
         """Read what still comes, and drop it."""
-        self._handle_event = self._lingering
+        self.enter(Phase.LINGERING)
         yield commands.RequestWakeup(LINGER_SECONDS)
 
-    def _lingering(self, event: events.Event) -> Commands[None]:
+    def _drop(self, event: events.Event) -> Commands[None]:
         if isinstance(event, events.Wakeup) and isinstance(event.command, Awaited):
             return  # a decision about messages that are not sent any more
         if isinstance(event, events.Wakeup) and self.flow.live:
@@ -300,30 +356,21 @@ class GateStream(BidirectionalStream):
     def make_server_connection(self) -> Commands[bool]:
         """The one way upstream. Only for what the last addon has lifted, whatever ``flow.response`` says."""
         state = flow_state(self.flow)
-        if not state.lifted or self._overflow is not None:
+        if not state.lifted or self.room.overflow is not None:
             yield from self.handle_protocol_error(
                 ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
             )
             return False
-        connected = yield from self._connect(state)
+        connected = yield from showing(super().make_server_connection(), state.shown)
         # The next command writes the head of the request.
         state.sent_upstream = bool(connected)
         return bool(connected)
 
-    def _connect(self, state: FlowState) -> Commands[bool]:
-        """As mitmproxy does it, but never over a connection that shows another certificate than this request's."""
-        inner = super().make_server_connection()
-        reply: Any = None
-        while True:
-            try:
-                command = inner.send(reply)
-            except StopIteration as done:
-                return bool(done.value)
-            if isinstance(command, GetHttpConnection):
-                wanted = GateHttpConnection(command.address, command.tls, command.via, command.transport_protocol)
-                wanted.shown = state.shown
-                command = wanted
-            reply = yield command
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the client has seen nothing of an answer."""
+        is_collecting = self._inspected is not None and self._inspected.is_collecting
+        return is_collecting or bool(self.server_state == self.state_wait_for_response_headers)
 
     def handle_protocol_error(self, event: RequestProtocolError | ResponseProtocolError) -> Commands[None]:
         """As mitmproxy does it, but with an answer that says why, where none has begun yet."""
@@ -332,7 +379,7 @@ class GateStream(BidirectionalStream):
         if not has_state(self.flow):
             yield from super().handle_protocol_error(event)  # answered before any addon saw it
             return
-        unanswered = self.is_collecting or self.server_state == self.state_wait_for_response_headers
+        unanswered = self.is_unanswered
         state = flow_state(self.flow)
         if isinstance(event, ResponseProtocolError) and state.refusal is None and not state.sent_upstream:
             data = self.flow.request.data
@@ -345,32 +392,6 @@ class GateStream(BidirectionalStream):
                 and isinstance(event, ResponseProtocolError)
                 and event.code.http_status_code() is not None
             ):
-                yield from self._send(self._explain(event), close=False)
+                yield from self._send(failed_answer(self.flow, event), close=False)
             else:
                 yield command
-
-    def _explain(self, event: ResponseProtocolError) -> Response:
-        state = flow_state(self.flow)
-        data = self.flow.request.data
-        error = state.refusal
-        if error is None and not state.lifted:
-            error = UnavailableError("the gate did not decide; nothing was forwarded")
-        if error is None:
-            what = "could not be reached"
-            if state.sent_upstream:
-                what = "answered with something that is not HTTP"
-            elif "certificate verify failed" in event.message.lower():
-                what = "shows a certificate that is not trusted (HEADGATE_UPSTREAM_CA_FILE adds roots)"
-            if state.inspection is None or not state.sent_upstream:
-                what = f"{what}: {event.message}"  # it may quote what the destination wrote, which nobody has inspected
-            error = UpstreamFailedError(
-                f"{data.host} port {data.port} {what}",
-                details={"host": data.host, "port": data.port, "sent": state.sent_upstream},
-            )
-        return refusal_response(
-            error,
-            request_id=state.request_id,
-            now=system_clock(),
-            head=data.method == b"HEAD",
-            help_url=state.help_for(error.code),
-        )

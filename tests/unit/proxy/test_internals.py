@@ -1,6 +1,6 @@
 """The parts of mitmproxy and asyncio that the gate stands on are the ones it was written against.
 
-``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream``, ``proxy.inspected_answer``,
+``proxy.dispatch``, ``proxy.connection``, ``proxy.layers``, ``proxy.stream`` and what it holds,
 ``proxy.client_certificate``, ``proxy.websocket``, ``proxy.http1``, ``proxy.http2``, ``proxy.next_layer``,
 ``proxy.fast_headers`` and ``proxy.resolver`` stand on internals. When one of these fails after an upgrade: read what
 changed in the named function, check the gate's own code against it, run tests/integration/proxy, and then take over the
@@ -40,7 +40,7 @@ PINNED: dict[Callable[..., object] | type, str] = {
     modes.HttpProxy: "9ca8027a4b749d23",
     mode_servers.ProxyConnectionHandler: "10e340d70b3f23d9",
     mode_servers.ServerInstance.handle_stream: "21eea06f208c752e",
-    # proxy.layers, proxy.stream, proxy.inspected_answer, proxy.http1, proxy.http2
+    # proxy.layers, proxy.stream, proxy.http1, proxy.http2
     context.Context: "dd52bbec90eacace",
     layer.Layer: "e98dedd896fb7cd2",
     layer.NextLayer: "3cbcbafad282cba3",

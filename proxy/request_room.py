@@ -1,0 +1,68 @@
+"""The memory that one request takes: its body, and what arrives while one of its hooks waits."""
+
+from collections import deque
+from typing import TYPE_CHECKING
+
+from mitmproxy.proxy import events
+from mitmproxy.proxy.layers.http._events import RequestData, RequestProtocolError
+
+from addons.limits import body_too_large
+from addons.verdict import client_state
+from headgate.kernel.errors import HeadgateError, UnavailableError
+from proxy.budget import BufferBudget
+
+if TYPE_CHECKING:
+    from proxy.stream import GateStream
+
+
+class RequestRoom(deque[events.Event]):
+    """In place of mitmproxy's queue of what arrives while a hook waits. Counts the bytes of the request, those in the
+    queue too, and looks for the client's leaving."""
+
+    __slots__ = ("_body_limit", "_budget", "_size_bytes", "_stream", "overflow")
+
+    def __init__(self, stream: "GateStream", body_limit: int, budget: BufferBudget) -> None:
+        super().__init__()
+        self._stream = stream
+        self._body_limit = body_limit
+        self._budget = budget
+        self._size_bytes = 0
+        self.overflow: HeadgateError | None = None
+        """Why bytes were dropped that came during a hook, or while the server was connected: the request is refused
+        after that."""
+
+    def append(self, event: events.Event) -> None:
+        if isinstance(event, RequestData):
+            if self.overflow is None:
+                self.overflow = self._admit(self._size_bytes + len(event.data))
+            if self.overflow is not None:
+                return
+        super().append(event)
+        if isinstance(event, RequestProtocolError):
+            self._stream.left_while_paused()
+
+    def admit(self, size: int) -> HeadgateError | None:
+        """Counts ``size`` bytes of the request as held; or why that is too much."""
+        # What arrived while a hook waited is counted already.
+        return self._admit(size) if size > self._size_bytes else None
+
+    def release(self, size: int) -> None:
+        """Counts so many bytes less."""
+        self._budget.release(client_state(self._stream.context.client), size)
+        self._size_bytes -= size
+
+    def release_all(self) -> None:
+        if self._size_bytes:
+            self.release(self._size_bytes)
+
+    def _admit(self, size: int) -> HeadgateError | None:
+        if size > self._body_limit:
+            return body_too_large(self._body_limit)
+        if not self._budget.reserve(client_state(self._stream.context.client), size - self._size_bytes):
+            return UnavailableError(
+                "the gate holds as many request bodies, of all agents or of this one, as it may: send it again",
+                retry_after_seconds=1,
+            )
+        self._size_bytes = size
+        self._stream.watch()
+        return None
