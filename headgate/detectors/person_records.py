@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from regorus import BytePattern, LabelledPieces, PatternError
@@ -103,13 +103,11 @@ def _any_of(patterns: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class Facts:
-    """The different values of each kind, and where the first of any stands. ``labels``: what is known of those that
-    were read; a list of a thousand members has the same few."""
+    """The different values of each kind, and where the first of any stands."""
 
     values: dict[Fact, set[bytes]] = field(default_factory=lambda: {one: set() for one in Fact})
     start: int | None = None
     end: int = 0
-    labels: dict[bytes, Fact | None] = field(default_factory=dict)
 
     def add(self, fact: Fact, written: bytes, start: int) -> None:
         """Of names that things have as well, only what is two words with capital letters."""
@@ -177,7 +175,7 @@ def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
 def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
     pieces = LabelledPieces(buffer, _LABEL_MAX)
     for number, label in enumerate(pieces.labels):
-        fact = _fact_of(label, facts)
+        fact = _fact_of(label)
         if fact is not None:
             for start, end in pieces.places(number):
                 _add_named(fact, buffer[start:end], start, facts)
@@ -187,7 +185,7 @@ def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
 
 def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:
     if len(value) <= _LABEL_MAX:
-        _add_named(_fact_of(label, facts), value, start, facts)
+        _add_named(_fact_of(label), value, start, facts)
 
 
 def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> None:
@@ -196,15 +194,14 @@ def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> Non
         facts.add(fact, b"@" + value if fact is Fact.STREET else value, start)
 
 
-def _fact_of(label: bytes, facts: Facts) -> Fact | None:
+@lru_cache(maxsize=4096)
+def _fact_of(label: bytes) -> Fact | None:
     """A label is the words of a name, and the name again: ``first Name firstName``."""
-    if label not in facts.labels:
-        wanted = label.strip().strip(b"\"'*").strip()
-        words = wanted.rpartition(b" ")[0] if b"_" in wanted or _repeats(wanted) else wanted
-        match = person_words().labels.fullmatch(words.strip())
-        group = None if match is None else match.lastindex
-        facts.labels[label] = None if group is None else _FACTS[group - 1]
-    return facts.labels[label]
+    wanted = label.strip().strip(b"\"'*").strip()
+    words = wanted.rpartition(b" ")[0] if b"_" in wanted or _repeats(wanted) else wanted
+    match = person_words().labels.fullmatch(words.strip())
+    group = None if match is None else match.lastindex
+    return None if group is None else _FACTS[group - 1]
 
 
 def _repeats(label: bytes) -> bool:
@@ -238,17 +235,17 @@ def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
                 if cell.strip(b"-: "):
                     _add_named(fact, cell, start, facts)
             continue
-        columns, between = _heading(line, facts)
+        columns, between = _heading(line)
         label, sign, value = line.partition(b":")
         if not columns and sign and len(label) <= _LABEL_MAX:
             _add_labelled(label.lstrip(b"-*# "), value.strip(), start, facts)
 
 
-def _heading(line: bytes, facts: Facts) -> tuple[list[Fact | None], bytes]:
+def _heading(line: bytes) -> tuple[list[Fact | None], bytes]:
     """What its columns tell, if two are of persons."""
     for sign in map(str.encode, _COLUMN_SIGNS):
         if 0 < line.count(sign) < _COLUMNS_MAX and len(line) <= 1000:
-            told = [_fact_of(one.replace(b"_", b" "), facts) for one in line.split(sign)]
+            told = [_fact_of(one.replace(b"_", b" ")) for one in line.split(sign)]
             if sum(one is not None for one in told) >= 2 or (
                 (Fact.NAME in told or Fact.NAMED in told) and len(told) >= 2 and not set(line) & set(b"(){}=")
             ):

@@ -15,7 +15,7 @@ from headgate.detectors.person_records import person_words
 from headgate.detectors.phrases import phrases
 from headgate.detectors.prose import prose
 from headgate.detectors.published_pages import published_pages
-from headgate.detectors.recovery_phrases import recovery_words
+from headgate.detectors.recovery_phrases import listed_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.transfers import transfers
@@ -50,6 +50,6 @@ def _prepare() -> None:
     prose()
     published_pages()
     credential_destinations()
-    recovery_words()
+    listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

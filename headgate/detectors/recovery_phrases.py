@@ -48,7 +48,7 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for run in _RUN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        if not _has_enough_words(run[0]):
+        if not listed_words().holds(run[0], _LENGTHS[0]):  # a cheap look: most runs of words are sentences
             continue
         for words in _known_words(run[0], budget):
             written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
@@ -63,7 +63,7 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 def _in_lists(buffer: bytes) -> Iterator[Match]:
     """Values of one name, of which twelve in a row are words: in order, shuffled, or numbered beside."""
-    for places in _listed_words().search(buffer, _LENGTHS[0]):
+    for places in listed_words().search(buffer, _LENGTHS[0]):
         words = [_Word(start, end, buffer[start:end].lower()) for start, end in places]
         if _is_phrase(words):
             yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
@@ -73,11 +73,6 @@ class _Word(NamedTuple):
     start: int
     end: int
     text: bytes
-
-
-def _has_enough_words(run: bytes) -> bool:
-    """A cheap look: most runs of words are sentences."""
-    return sum(map(recovery_words().__contains__, _WORD.findall(run.lower()))) >= _LENGTHS[0]
 
 
 def _known_words(run: bytes, budget: Budget) -> Iterator[list[_Word]]:
@@ -131,5 +126,5 @@ def recovery_words() -> dict[bytes, int]:
 
 
 @cache
-def _listed_words() -> ListedWords:
+def listed_words() -> ListedWords:
     return ListedWords({*recovery_words()})

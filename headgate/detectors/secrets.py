@@ -60,10 +60,10 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
     end = min(len(buffer), start + wanted.after)
     if wanted.before == 0:
         found = wanted.pattern.match(buffer, start, end)
-    else:
+    elif wanted.near:
         found = wanted.pattern.search(buffer, max(0, start - wanted.before), end)
-        if found is not None and found.start() > start and not wanted.near:
-            return None
+    else:
+        found = wanted.pattern.search_start(buffer, max(0, start - wanted.before), start, end)
     if found is None:
         return None
     if found.start() > 0 and buffer[found.start() - 1] in WORD and buffer[found.start()] in WORD:

@@ -70,8 +70,9 @@ class Transfers:
     orders: frozenset[str]
     functions: frozenset[str]
 
-    def moves_money(self, words: list[str]) -> bool:
+    def moves_money(self, name: str) -> bool:
         """Whether a tool or a function of this name does: ``send_transaction``, ``nativeTransfer``, ``approve``."""
+        words = [one.lower() for one in _WORD.findall(name)]
         if "".join(words) in self.functions:
             return True
         return words[0] not in self.reading and any(
@@ -97,6 +98,7 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
         return
     table = transfers()
     has_recipient, signs_order = (cache(partial(_holds, pattern, buffer)) for pattern in (_TO, _TYPED))
+    moves_money = cache(table.moves_money)  # a list of a hundred items has the same few names
     budget.new_pass(len(buffer))
     for found in _CALLED.finditer(buffer):
         if not _is_whole(buffer, found.start(), found.end()):
@@ -104,10 +106,10 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
         if not budget.allows_candidate():
             return
         name = found[1].decode()
-        whole, words = name.lower(), [one.lower() for one in _WORD.findall(name)]
+        whole = name.lower()
         if whole in table.methods or (whole.startswith("eth_signtypeddata") and signs_order()):
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_METHOD)
-        elif table.moves_money(words) and has_recipient():
+        elif moves_money(name) and has_recipient():
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_TOOL)
     path = _PATH.search(buffer)
     if path is not None and all(one.search(buffer) is not None for one in (_WRITES, _TO, _AMOUNT)):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from time import perf_counter
 from typing import Final
 
@@ -41,6 +42,7 @@ class DetectorRound:
         self.agent_id = content.agent_id
         self._began = perf_counter()
         self._content = content
+        self._aside = cache(content.aside)
         self._assessed: AssessedContent | None = None
         excepted = {name for policy in policies for name in policy.draft.scope.except_headers}
         self._excepted = content.header_names() & excepted if excepted else frozenset[str]()
@@ -99,7 +101,7 @@ class DetectorRound:
 
     def _query(self, policy: NlpPolicy) -> Query:
         scope = policy.draft.scope
-        aside = self._content.aside(self._excepted.difference(scope.except_headers))
+        aside = self._aside(self._excepted.difference(scope.except_headers))
         joined = self._content.joined_without(scope.except_headers)
         model = EmbeddedModel(policy.model)
         call = self._content.by_field(scope.except_headers) if model is EmbeddedModel.HOST_NAMES else None

@@ -139,3 +139,14 @@ def test_other_threads_go_on_while_a_large_text_is_searched() -> None:
         time.sleep(0.001)
         turns += 1
     assert turns > 3
+
+
+@pytest.mark.parametrize(
+    ("pos", "last", "endpos", "span"),
+    [(0, 9, 99, (2, 5)), (0, 2, 99, (2, 5)), (0, 1, 99, None), (3, 9, 99, (3, 5)), (0, 9, 4, None), (5, 99, 99, None)],
+)
+def test_a_match_that_has_to_begin_within_a_range(
+    pos: int, last: int, endpos: int, span: tuple[int, int] | None
+) -> None:
+    found = BytePattern(rb"a{1,2}b").search_start(b"a aab", pos, last, endpos)
+    assert (found and found.span()) == span

@@ -16,6 +16,13 @@ _SENTENCE = "please look at the report of the last month, then (and only then) t
         ("a b c d e f g h i j", "a b c d e f g h i j"),
         ("é" * 300, "é" * 128 + "\n" + "é" * 128),
         ("größe über allem was wir hier noch sagen können", "größe über allem\nnoch sagen können"),
+        ("one two three four five six seven eight.,;:", "one two three four five six seven eight.,;:"),
+        ('one "two three four, five six seven eight.")', 'one "two three\nsix seven eight.")'),
+        ("one ((two three four five six seven eight", "one ((two three four five six seven eight"),
+        ("one two three four five six seven", "one two three four five six seven"),
+        (f"one two three four five six seven {'e' * 25}", f"one two three four five six seven {'e' * 25}"),
+        ("one two three four five six seven eight9", "one two three four five six seven eight9"),
+        ("one two three four five six se\u0301ven eight", "one two three four five six se\u0301ven eight"),
         (f"{_SENTENCE} {'x' * 400}", f"{_SENTENCE} {'x' * 44}\n{'x' * 128}"),
     ],
 )
@@ -48,7 +55,7 @@ def test_lines_end_at_their_limits() -> None:
 
 def _buffer(value: object) -> TextBuffer:
     buffer = TextBuffer(lambda name, above: f"{name}: ".encode())
-    assert list(buffer.walk(value, "origin", True, 10_000, 1_000)) == []  # type: ignore[arg-type]
+    assert list(buffer.walk(value, "origin", True, 10_000, 1_000)) == []
     return buffer
 
 

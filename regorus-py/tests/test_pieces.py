@@ -38,6 +38,12 @@ def test_only_lines_of_one_word_count() -> None:
     assert search.search(b"able.\nable able\na:able\na: able \n: able\na: b: able", 1) == []
 
 
+def test_known_words_of_a_text_are_counted() -> None:
+    search = ListedWords({b"able", b"about"})
+    assert search.holds(b"1.Able, unknown; ABOUT", 2)
+    assert not search.holds(b"able enable about1", 3)
+
+
 def test_lists_of_small_numbers_with_their_names() -> None:
     value = {"key": [1, 2], "more": {"other": [[255, 0], [1, 256], [1, True], [1, 2, 3]]}}
     assert sorted(integer_lists(value, 2, 100), key=str) == [("key", b"\x01\x02"), ("other", b"\xff\x00")]

@@ -195,6 +195,9 @@ class BytePattern:
     @property
     def groups(self) -> int: ...
     def search(self, text: bytes, pos: int = 0, endpos: int = ...) -> ByteMatch | None: ...
+    def search_start(self, text: bytes, pos: int, last: int, endpos: int) -> ByteMatch | None:
+        """The match that begins first, at ``pos`` or later, but not behind ``last``."""
+
     def match(self, text: bytes, pos: int = 0, endpos: int = ...) -> ByteMatch | None: ...
     def fullmatch(self, text: bytes) -> ByteMatch | None: ...
     def finditer(self, text: bytes, pos: int = 0, endpos: int = ...) -> Iterator[ByteMatch]: ...
@@ -311,6 +314,9 @@ class ListedWords:
 
     def __new__(cls, known: set[bytes]) -> ListedWords:
         """In lower case."""
+
+    def holds(self, text: bytes, words_min: int) -> bool:
+        """Whether so many words of a text are known."""
 
     def search(self, buffer: bytes, words_min: int) -> list[list[tuple[int, int]]]:
         """For each label, digits aside, where the known words stand if so many stood in a row."""

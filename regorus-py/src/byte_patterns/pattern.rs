@@ -51,6 +51,14 @@ impl BytePattern {
         self.find(&self.regex, text, pos, endpos, Anchored::No)
     }
 
+    /// The match that begins first, at `pos` or later, but not behind `last`. Far behind it nothing is looked at.
+    fn search_start(&self, text: Bound<'_, PyBytes>, pos: usize, last: usize, endpos: usize) -> Option<ByteMatch> {
+        let end = endpos.min(text.as_bytes().len());
+        let at = |start: usize| Input::new(text.as_bytes()).range(start..end).anchored(Anchored::Yes);
+        let start = (pos..=last.min(end)).find(|start| self.regex.is_match(at(*start)))?;
+        self.find(&self.regex, text, start, end, Anchored::Yes)
+    }
+
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
     fn r#match(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> Option<ByteMatch> {
         self.find(&self.regex, text, pos, endpos, Anchored::Yes)

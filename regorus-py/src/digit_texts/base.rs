@@ -78,11 +78,13 @@ impl Base {
 
     /// In groups of digits that are whole bytes.
     fn of_groups<const DIGITS: usize, const BYTES: usize>(&self, values: &[u8]) -> Vec<u8> {
-        let mut bytes = vec![0; values.len().div_ceil(DIGITS) * BYTES];
-        for (group, written) in values.chunks(DIGITS).zip(bytes.chunks_exact_mut(BYTES)) {
-            let digit = |at: usize| u64::from(group.get(at).copied().unwrap_or(0));
-            let held = (0..DIGITS).fold(0, |held, at| held << (8 * BYTES / DIGITS) | digit(at));
-            written.copy_from_slice(&held.to_be_bytes()[8 - BYTES..]);
+        let mut bytes = Vec::with_capacity(values.len().div_ceil(DIGITS) * BYTES);
+        let (groups, rest) = values.as_chunks::<DIGITS>();
+        let mut last = [0; DIGITS];
+        last[..rest.len()].copy_from_slice(rest);
+        for group in groups.iter().chain([&last]) {
+            let held = group.iter().fold(0, |held, digit| held << (8 * BYTES / DIGITS) | u64::from(*digit));
+            bytes.extend_from_slice(&held.to_be_bytes()[8 - BYTES..]);
         }
         bytes.truncate(self.bytes(values.len()));
         bytes

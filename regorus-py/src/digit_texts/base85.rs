@@ -11,9 +11,25 @@ const MARKS: &[u8] = b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\";
 const GROUP_DIGITS: usize = 5;
 const LAST_DIGIT: u64 = 84;
 
-const RFC_1924: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-const Z85: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-const ASCII_85: &[u8] = b"!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstu";
+/// The value of each digit; `NONE` for what is none.
+type Digits = [u8; 256];
+const NONE: u8 = u8::MAX;
+
+static RFC_1924: Digits =
+    digits(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~");
+static Z85: Digits = digits(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#");
+static ASCII_85: Digits =
+    digits(b"!\"#$%&'()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstu");
+
+const fn digits(alphabet: &[u8]) -> Digits {
+    let mut values = [NONE; 256];
+    let mut at = 0;
+    while at < alphabet.len() {
+        values[alphabet[at] as usize] = at as u8;
+        at += 1;
+    }
+    values
+}
 
 /// From where to where a token stands, and a text that it spells.
 pub fn base85_texts(text: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
@@ -49,7 +65,7 @@ fn is_likely(token: &[u8]) -> bool {
 fn decoded(token: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let adobe = token.strip_prefix(b"<~").unwrap_or(token);
     let adobe = adobe.strip_suffix(b"~>").unwrap_or(adobe);
-    [(token, RFC_1924), (adobe, ASCII_85), (token, Z85)].into_iter().filter_map(|(token, digits)| {
+    [(token, &RFC_1924), (adobe, &ASCII_85), (token, &Z85)].into_iter().filter_map(|(token, digits)| {
         let tried = in_alphabet(&token[..token.len().min(TRIED_DIGITS)], digits)?;
         if tried.is_empty() || !tried.iter().all(is_printable) {
             return None;
@@ -59,15 +75,16 @@ fn decoded(token: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 }
 
 /// None where it is not base85. A last group of n digits is n - 1 bytes.
-fn in_alphabet(token: &[u8], digits: &[u8]) -> Option<Vec<u8>> {
+fn in_alphabet(token: &[u8], digits: &Digits) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(token.len());
     let (mut number, mut held) = (0_u64, 0);
     for byte in token {
-        if *byte == b'z' && held == 0 && digits == ASCII_85 {
+        if *byte == b'z' && held == 0 && digits[usize::from(b'z')] == NONE {
             bytes.extend_from_slice(&[0; 4]);
             continue;
         }
-        number = number * 85 + digits.iter().position(|digit| digit == byte)? as u64;
+        let value = Some(digits[usize::from(*byte)]).filter(|value| *value != NONE)?;
+        number = number * 85 + u64::from(value);
         held += 1;
         if held == GROUP_DIGITS {
             bytes.extend_from_slice(&u32::try_from(number).ok()?.to_be_bytes());

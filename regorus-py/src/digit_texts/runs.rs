@@ -1,15 +1,19 @@
 //! What is text in decoded bytes.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 /// Printable bytes in a row that count as a text.
 pub const PRINTABLE_MIN: usize = 12;
 /// The first bytes of gzip, ZIP, bzip2, xz and Zstandard.
-const PACKED: [&[u8]; 5] = [b"\x1f\x8b\x08", b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"];
+static PACKED: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+    [b"\x1f\x8b\x08".as_slice(), b"PK\x03\x04", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"].map(Finder::new)
+});
 
 /// From where to where: what is packed, up to the end, then what is printable.
 pub fn runs(data: &[u8]) -> Vec<(usize, usize)> {
-    let packed = PACKED.iter().filter_map(|magic| memmem::find(data, magic)).map(|start| (start, data.len()));
+    let packed = PACKED.iter().filter_map(|magic| magic.find(data)).map(|start| (start, data.len()));
     let mut found: Vec<_> = packed.collect();
     let mut start = 0;
     // Most windows of that length hold a byte that is not printable: what begins before the last of them is too short.

@@ -14,11 +14,13 @@ const EDGE_WORDS: usize = 3;
 /// Of a text that is prose.
 const WORDS_MIN: usize = 8;
 
-/// So many words, with the signs of sentences.
-static PROSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let word = r"[\p{L}\p{Nl}\p{No}]{1,24}";
-    Regex::new(&format!(r#"\A{word}(?:[,.;:!?)]{{0,2}} [("']?{word}){{{},}}[)"'.,;:!?]{{0,3}}\z"#, WORDS_MIN - 1)).ok()
-});
+const WORD_LETTERS: std::ops::RangeInclusive<usize> = 1..=24;
+const SIGNS_BEFORE_WORD: [char; 3] = ['(', '"', '\''];
+const SIGNS_BEHIND_WORD: &str = ",.;:!?)";
+const SIGNS_BEHIND_ALL: &str = ")\"'.,;:!?";
+
+/// A character of a word that is not ASCII.
+static LETTER: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"[\p{L}\p{Nl}\p{No}]").ok());
 
 /// Of sentences a few words at each end: what stands between them is a text by itself, which has been looked at.
 pub fn edges_of(text: &str) -> Cow<'_, str> {
@@ -36,11 +38,28 @@ pub fn edges_of(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{first}\n{last}"))
 }
 
+/// Whether it is words with the signs of sentences.
 fn is_prose(text: &str) -> bool {
     let spaces = text.bytes().filter(|byte| *byte == b' ').count();
     spaces + 1 >= WORDS_MIN
         && text.chars().count() > WORD_CHARACTERS * spaces
-        && PROSE.as_ref().is_some_and(|prose| prose.is_match(text))
+        && text.split(' ').enumerate().all(|(number, word)| is_word(word, number == 0, number == spaces))
+}
+
+fn is_word(text: &str, is_first: bool, is_last: bool) -> bool {
+    let word = if is_first { text } else { text.strip_prefix(SIGNS_BEFORE_WORD).unwrap_or(text) };
+    let signs = word.trim_start_matches(is_letter);
+    let (known, signs_max) = if is_last { (SIGNS_BEHIND_ALL, 3) } else { (SIGNS_BEHIND_WORD, 2) };
+    WORD_LETTERS.contains(&word[..word.len() - signs.len()].chars().count())
+        && signs.chars().count() <= signs_max
+        && signs.chars().all(|one| known.contains(one))
+}
+
+fn is_letter(one: char) -> bool {
+    if one.is_ascii() {
+        return one.is_ascii_alphabetic();
+    }
+    LETTER.as_ref().is_some_and(|letter| letter.is_match(one.encode_utf8(&mut [0; 4]).as_bytes()))
 }
 
 fn first_words(text: &str) -> &str {

@@ -23,6 +23,12 @@ impl ListedWords {
         Self { known }
     }
 
+    /// Whether so many words of a text are known.
+    fn holds(&self, text: &[u8], words_min: usize) -> bool {
+        let words = text.split(|byte| !byte.is_ascii_alphabetic());
+        words.filter(|word| self.known.contains(&word.to_ascii_lowercase())).nth(words_min - 1).is_some()
+    }
+
     /// For each label, digits aside, the words known of it if so many stood in a row.
     fn search(&self, py: Python<'_>, buffer: &[u8], words_min: usize) -> Vec<Vec<Place>> {
         py.detach(|| self.found(buffer, words_min))
