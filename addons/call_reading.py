@@ -192,7 +192,7 @@ class CallReading:
         self._charge.charge(size)
 
     def _new_charge(self) -> MemoryCharge:
-        """Most calls are small, and need none."""
+        """Made when it is first needed: most calls are small, and are not charged."""
         return MemoryCharge(self._reader.room, flow_state(self._flow).client)
 
 

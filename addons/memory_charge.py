@@ -14,7 +14,7 @@ class Room(Protocol):
 
 
 class MemoryCharge:
-    """Counts nothing at first, and again when it is released. The end of the connection releases it too."""
+    """Counts nothing before ``charge``, and nothing after ``release``. The end of the connection releases it too."""
 
     __slots__ = ("_client", "_room", "size_bytes")
 
@@ -24,8 +24,8 @@ class MemoryCharge:
         self.size_bytes = 0
 
     def charge(self, size_bytes: int) -> None:
-        """Counts so many bytes in place of those before. Raises UnavailableError where there is no room: then those
-        before stay counted."""
+        """Counts so many bytes in place of those before. Raises UnavailableError if there is no room: those before stay
+        counted then."""
         more = size_bytes - self.size_bytes
         if more < 0:
             self._room.release(self._client, -more)

@@ -170,7 +170,7 @@ class FlowState:
     socket: "SocketMessages | None" = None
     """What decides about the messages of the WebSocket that the request opens. Set before it is allowed."""
     later_messages: "LaterMessages | None" = None
-    """What decides about the messages that the client sends while it is answered. Set before the request is allowed."""
+    """What decides about the later messages of a bidirectional call. Set before the request is allowed."""
     tool_answer: ToolAnswer | None = None
     """Set before the request is allowed, where its answer says in the body whether it succeeded."""
     llm_answer: LlmAnswer | None = None
@@ -193,7 +193,7 @@ class FlowState:
     """Set while this call is decided and held, where its client takes other messages before the answer."""
     on_complete: Callable[[Completion], None] | None = None
     end_later_messages: Callable[[], None] | None = None
-    """Called when the request has ended, whichever way: no message that follows is forwarded any more."""
+    """Called when the request has ended, whichever way: from then on no later message is forwarded."""
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
 

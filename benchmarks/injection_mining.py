@@ -40,7 +40,7 @@ class Round(NamedTuple):
 
 
 MINING_ROUNDS: Final = (Round(250, 32_768, 0.0), Round(500, 65_536, 0.0), Round(1000, 65_536, -1.5))
-"""The last is for the network: windows that it is asked about."""
+"""The last is for the network: windows that it could be asked about."""
 
 
 def mistaken_passages(model: WindowModel, words: InjectionWords, mining: Round) -> list[str]:

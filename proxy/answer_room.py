@@ -26,6 +26,7 @@ class AnswerRoom:
         return self.reserves(size)
 
     def reserves(self, size: int) -> bool:
+        """As ``holds``, for what the answer takes while it is read, which may be more than is inspected."""
         try:
             self._charge.charge(size)
         except UnavailableError:

@@ -88,7 +88,7 @@ class BidirectionalCall:
             return
         later_messages = flow_state(flow).later_messages
         if later_messages is None:
-            raise RuntimeError("messages follow that nobody decides")
+            raise RuntimeError("nothing decides about the later messages of the call")
         yield from stream.sent_with_credential(stream.start_request_stream())
         if stream.client_state != stream.state_stream_request_body:
             return  # the destination could not be reached

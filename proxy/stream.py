@@ -26,9 +26,7 @@ from addons.limits import RequestLimits
 from addons.memory_charge import MemoryCharge
 from addons.refuse import refuse_with
 from addons.verdict import LATCH, client_state, flow_state, has_state, open_flow
-from headgate.kernel.errors import (
-    ValidationError,
-)
+from headgate.kernel.errors import ValidationError
 from headgate.protocols.coded_stream import UndecodableError
 from proxy.bidirectional_call import BidirectionalCall
 from proxy.budget import BufferBudget

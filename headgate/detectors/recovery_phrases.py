@@ -26,7 +26,6 @@ _WORDS_AT_ONCE: Final = 1024
 _WORD_BITS: Final = 11
 _FOUND: Final = 0.95
 _LIKELY: Final = 0.8
-# Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
 _VALUES_MIN: Final = 11
 _NUMBERED: Final = BytePattern(
     rb"(?i)(?:^|[\s,;:\"])("
@@ -38,6 +37,7 @@ _ABOUT_A_WALLET: Final = BytePattern(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
     rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
 )
+# Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
 _RUN: Final = BytePattern(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
 _WORD: Final = re.compile(rb"[a-zA-Z]+")
 _WRITTEN_OUT: Final = BytePattern(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")

@@ -26,8 +26,8 @@ _BEGINNING_BYTES_MIN: Final = 3
 class SecretFormat:
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
     how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
-    that are no credentials. ``joined``: joined texts are searched for it too; not for
-    command lines, which one field holds."""
+    that are no credentials. ``joined``: joined texts are searched for it too; not for command lines, which one field
+    holds."""
 
     kind: str
     pattern: BytePattern
@@ -104,7 +104,7 @@ class _Entry:
 @dataclass(frozen=True, slots=True)
 class SecretFormats:
     """``joined``: of ``keywords``, what counts in joined texts; ``beginnings``: what formats with a beginning of their
-    own begin with; ``joined_beginnings``, those that count in joined texts; ``allowed``, values that are no
+    own begin with; ``joined_beginnings``: those of them that count in joined texts; ``allowed``: values that are no
     credentials."""
 
     keywords: Keywords

@@ -27,5 +27,5 @@ def test_a_word_may_have_to_begin_and_to_end_there() -> None:
     assert _found(text, (b"id", True, True)) == [(2, b"id")]
 
 
-def test_what_stands_behind_the_first_pieces_of_a_large_text_is_found() -> None:
+def test_a_keyword_at_the_end_of_a_large_text_is_found() -> None:
     assert _found(b"\xff" * 100_000 + b"token", (b"token", True, True)) == [(100_005, b"token")]
