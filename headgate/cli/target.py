@@ -84,10 +84,10 @@ def find_instance(
 
 
 def _say_if_elsewhere(found: Path, information: RuntimeInformation, environment: Mapping[str, str]) -> None:
-    """Whoever stands in a folder with an instance of its own means that one."""
+    """Says so where the command is about another instance than the folder's own, which does not run."""
     for folder in local_data(environment):
         if found != DataDirectory(folder).runtime_file:
-            message = f"The instance in {folder} is not running: this is about the one at {information.api_url}"
+            message = f"The instance in {folder} is not running. This command uses the one at {information.api_url}"
             click.echo(message, err=True)
 
 

@@ -53,7 +53,8 @@ def test_another_instance_than_the_one_of_this_folder_is_named(
     (places / "here" / ".headgate" / "runtime.json").unlink()
     assert find_target(None, environment).api_url == "http://xdg"
     folder = places / "here" / ".headgate"
-    assert capsys.readouterr().err == f"The instance in {folder} is not running: this is about the one at http://xdg\n"
+    told = f"The instance in {folder} is not running. This command uses the one at http://xdg\n"
+    assert capsys.readouterr().err == told
 
 
 def test_a_directory_that_came_with_the_folder_is_not_used(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
