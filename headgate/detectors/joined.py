@@ -16,7 +16,7 @@ from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.secrets import find_secrets
 
 JOINED_STEPS: Final = frozenset(("fields", "requests"))
-JOINED_BYTES_MAX: Final = 16_384
+JOINED_CHARACTERS_MAX: Final = 16_384
 """Of the fields of one request, read as one."""
 
 _KEYWORD: Final = "keyword"
@@ -29,7 +29,7 @@ _PATIENT: Final = Limits(seconds_max=0.05)
 def joined_texts(documents: Sequence[Document], earlier: Sequence[JoinedText]) -> Iterator[tuple[Origin, str]]:
     """All values in their order; those whose names differ in a number only; those of several requests."""
     beginnings = secret_formats().joined_beginnings
-    fields = joined_fields([one.texts for one in documents], beginnings, JOINED_BYTES_MAX)
+    fields = joined_fields([one.texts for one in documents], beginnings, JOINED_CHARACTERS_MAX)
     if fields is not None:
         yield Origin(ROOT, "fields", None), fields
     for one in earlier:
