@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.injection_windows_training import NEGATIVES_KEPT, Floats, Learned, Table, Whole, learn_windows
-from headgate.detectors.injection_network import network_of
+from headgate.detectors.injection_network import UNIT_FLOATS, network_of
 from headgate.detectors.injection_windows import WindowModel
 
 FLOOR: Final = -0.5
@@ -57,7 +57,7 @@ class LearnedNetwork:
 
     @property
     def units(self) -> int:
-        return (len(self.hidden) - 1) // (self.numbers.shape[1] + 3)
+        return (len(self.hidden) - 1) // (self.numbers.shape[1] + UNIT_FLOATS)
 
     def window_scores(self, table: Table) -> Floats:
         """What it adds to the log odds of each window."""

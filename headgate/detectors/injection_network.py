@@ -25,7 +25,7 @@ from headgate.detectors.limits import Budget
 
 SMOOTHING_TOKENS: Final = 4
 _WINDOWS_AT_ONCE: Final = 1024
-_OF_UNIT: Final = 3
+UNIT_FLOATS: Final = 3
 """Floats of a unit beside its weights of the numbers."""
 
 type Scored = tuple[float, int, int]
@@ -83,13 +83,13 @@ def network_of(features: bytes, numbers: bytes, hidden: bytes, width: int, floor
     floats.frombytes(hidden)
     if byteorder == "big":
         floats.byteswap()
-    units = [_unit(floats[at : at + width + _OF_UNIT]) for at in range(1, len(floats), width + _OF_UNIT)]
+    units = [_unit(floats[at : at + width + UNIT_FLOATS]) for at in range(1, len(floats), width + UNIT_FLOATS)]
     return Network(WindowNetwork(features, numbers, units, floats[0], SMOOTHING_TOKENS, PAIR_FACTOR), floor)
 
 
 def _unit(row: array[float]) -> tuple[array[float], float, float, float]:
-    signs, bias, adds = row[-_OF_UNIT:]
-    return row[:-_OF_UNIT], signs, bias, adds
+    signs, bias, adds = row[-UNIT_FLOATS:]
+    return row[:-UNIT_FLOATS], signs, bias, adds
 
 
 def judged(
