@@ -1,4 +1,5 @@
-"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check, detectors."""
+"""Microsoft's regorus engine for Rego policies, strict canonical JSON, the record's quick check,
+the index of where values were first seen, and what detectors look for in every call."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, final

@@ -17,9 +17,9 @@ const MAGICS: [(&[u8], &str); 11] = [
 ];
 const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_AT: usize = 257;
-/// A text has one control character in so many.
+/// A text has at most one control character in so many.
 const CHARACTERS_PER_CONTROL: usize = 50;
-/// Of UTF-16; ASCII has one in two.
+/// UTF-16 has at least one zero in so many bytes; where it is ASCII, every second byte is zero.
 const BYTES_PER_ZERO: usize = 3;
 
 pub fn container_of(data: &[u8]) -> Option<&'static str> {

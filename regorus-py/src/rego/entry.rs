@@ -1,7 +1,8 @@
 //! The generated module that asks a policy for its whole answer in one evaluation.
 //!
 //! Asking for each rule by itself would evaluate everything again each time (three times as slow), and asking
-//! for an absent rule is an error. `out` is an object with a list for each rule: of its value, or empty where it has none.
+//! for an absent rule is an error. `out` is an object with a list for each rule: of its value, or empty where it has
+//! none.
 
 use std::fmt::Write as _;
 
@@ -21,7 +22,7 @@ pub fn is_asked(name: &str) -> bool {
     VERDICTS.contains(&name) || DETAILS.contains(&name)
 }
 
-/// The module for a policy in `package` (a reference such as `data.hg.p1`) that has the rules in `names`.
+/// The module for a policy in `package` (a reference such as `data.hg.p1`) with the rules that `has_rule` knows.
 /// False, an empty set or list, and undefined say nothing. One rule with a body costs half as much as a rule for each
 /// member: what a rule costs the engine is its context, not its expressions.
 pub fn module(package: &str, has_rule: impl Fn(&str) -> bool) -> String {

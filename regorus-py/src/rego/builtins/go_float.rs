@@ -152,8 +152,8 @@ impl Float {
         Some(if self.mantissa.sign() == Sign::Minus { -double } else { double })
     }
 
-    /// Returns the shortest decimal of the absolute value, as `math/big` finds it (`roundShortest` in `ftoa.go`): the last
-    /// digit is not always the nearest.
+    /// Returns the shortest decimal of the absolute value, as `math/big` finds it (`roundShortest` in `ftoa.go`): the
+    /// last digit is not always the nearest.
     fn shortest(&self) -> Decimal {
         if self.is_zero() {
             return Decimal { digits: vec![0], point: 1 };

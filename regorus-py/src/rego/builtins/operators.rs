@@ -1,5 +1,5 @@
-//! The operators `+ - * / %` (OPA's `v1/topdown/arithmetic.go`) and `in` (`v1/topdown/aggregates.go`) with OPA's values.
-//! Integers are exact, except in quotients; everything else has mantissas of 64 bits, where a double has 53.
+//! The operators `+ - * / %` (OPA's `v1/topdown/arithmetic.go`) and `in` (`v1/topdown/aggregates.go`) with OPA's
+//! values. Integers are exact, except in quotients; everything else has mantissas of 64 bits, where a double has 53.
 //! `0.1 + 0.2 == 0.3` and `1 / 3 * 3 == 1` hold.
 //!
 //! A whole expression is calculated at once, so only its value is rounded to a double. OPA's functions `plus`, `minus`,
