@@ -13,6 +13,14 @@ class Room(Protocol):
     def release(self, client: ClientState, size: int) -> None: ...
 
 
+def no_room() -> UnavailableError:
+    """For a request and for a message of a WebSocket or a call."""
+    return UnavailableError(
+        "The proxy's memory for bodies and messages is in use (all agents, or this one). Send this again.",
+        retry_after_seconds=1,
+    )
+
+
 class MemoryCharge:
     """Counts nothing before ``charge``, and nothing after ``release``. The end of the connection releases it too."""
 
@@ -30,10 +38,7 @@ class MemoryCharge:
         if more < 0:
             self._room.release(self._client, -more)
         elif more and not self._room.reserve(self._client, more):
-            raise UnavailableError(
-                "The proxy's memory for request bodies is in use (all agents, or this one). Send the request again.",
-                retry_after_seconds=1,
-            )
+            raise no_room()
         self.size_bytes = size_bytes
 
     def release(self) -> None:

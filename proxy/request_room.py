@@ -7,8 +7,9 @@ from mitmproxy.proxy import events
 from mitmproxy.proxy.layers.http._events import RequestData, RequestProtocolError
 
 from addons.limits import body_too_large
+from addons.memory_charge import no_room
 from addons.verdict import client_state
-from headgate.kernel.errors import HeadgateError, UnavailableError
+from headgate.kernel.errors import HeadgateError
 from proxy.budget import BufferBudget
 
 if TYPE_CHECKING:
@@ -59,10 +60,7 @@ class RequestRoom(deque[events.Event]):
         if size > self._body_limit:
             return body_too_large(self._body_limit)
         if not self._budget.reserve(client_state(self._stream.context.client), size - self._size_bytes):
-            return UnavailableError(
-                "the gate holds as many request bodies, of all agents or of this one, as it may: send it again",
-                retry_after_seconds=1,
-            )
+            return no_room()
         self._size_bytes = size
         self._stream.watch()
         return None

@@ -155,7 +155,7 @@ async def test_what_there_is_no_room_for_is_refused_and_nothing_stays_charged(ga
     gate.whole.reader.room.limit_bytes = 8 << 20
     refused = answer(await gate.post("/allowed", _grown(0)))
     assert refused.status == 503
-    assert b"memory for request bodies" in refused.body
+    assert b"memory for bodies and messages" in refused.body
     assert answer(await gate.post("/allowed", b"{}", coding=False)).status == 200
     await gate.running.settled()
     assert gate.running.gate.budget.used_bytes == 0
@@ -224,7 +224,7 @@ async def test_where_there_is_no_room_for_a_masked_copy_none_is_made(
     monkeypatch.setattr("headgate.gate.masked_call.masked_in_time", made)
     masking.whole.reader.room.limit_bytes = 5 * len(_TO_MASK)
     refused = answer(await masking.post("/allowed", _TO_MASK, coding=False))
-    assert (refused.status, b"memory for request bodies" in refused.body) == (503, True)
+    assert (refused.status, b"memory for bodies and messages" in refused.body) == (503, True)
     assert masking.running.upstream.bodies == []
     await _is_given_back(masking)
 

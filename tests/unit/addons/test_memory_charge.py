@@ -35,7 +35,7 @@ def test_what_has_no_room_leaves_what_was_counted() -> None:
     budget, state = BufferBudget(100), client()
     charge = MemoryCharge(budget, state)
     charge.charge(60)
-    with pytest.raises(UnavailableError, match="memory for request bodies"):
+    with pytest.raises(UnavailableError, match="memory for bodies and messages"):
         charge.charge(101)
     assert (charge.size_bytes, budget.used_bytes) == (60, 60)
 
