@@ -73,7 +73,7 @@ class LearnedNetwork:
     def model(self, learned: Learned, floor: float = FLOOR) -> WindowModel:
         model = learned.model()
         features, hidden = self.features.astype("<u4").tobytes(), self.hidden.astype("<f4").tobytes()
-        model.network = network_of(features, self.numbers.tobytes(), hidden, self.numbers.shape[1], floor)
+        model.network = network_of(features, self.numbers.tobytes(), hidden, self.numbers.shape[1], self.units, floor)
         return model
 
 

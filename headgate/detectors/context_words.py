@@ -11,6 +11,7 @@ from regorus import KeywordSearch
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.document import SEPARATOR
+from headgate.detectors.keyword_places import keyword_places
 
 _BEFORE_BYTES: Final = 64
 _AFTER_BYTES: Final = 24
@@ -60,7 +61,7 @@ class ContextWords:
 def context_words(buffer: bytes) -> ContextWords:
     search, kinds_of = _search()
     ends: dict[str, list[int]] = {}
-    for end, number in search.search(buffer):
+    for end, number in keyword_places(search, buffer):
         for kind in kinds_of[number]:
             ends.setdefault(kind, []).append(end)
     return ContextWords(ends)

@@ -83,7 +83,7 @@ def joined_document_of(documents: Sequence[Document], earlier: Sequence[JoinedTe
 def _add_joined(document: Document, texts: Iterable[tuple[Origin, str]], budget: Budget) -> None:
     for origin, text in texts:
         if budget.allows_decoded(len(text)):
-            document.add(text, origin, folded=False)
+            document.add(text, origin, budget.limits.input_bytes_max, folded=False)
 
 
 def _decode(document: Document, budget: Budget) -> None:
@@ -104,9 +104,11 @@ def _add_value(document: Document, value: JsonValue, origin: Origin, budget: Bud
 
 
 def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> None:
-    if document.size + len(text) > budget.limits.input_bytes_max:
-        budget.note(GapReason.INPUT_SIZE, f"larger than {budget.limits.input_bytes_max} bytes")
-        text = text[: max(0, budget.limits.input_bytes_max - document.size)]
+    bytes_max = budget.limits.input_bytes_max
+    size = document.size + document.label_size(origin)
+    if size + len(text) > bytes_max:
+        budget.note(GapReason.INPUT_SIZE, f"larger than {bytes_max} bytes")
+        text = text[: max(0, bytes_max - size)]
     if document.pieces >= budget.limits.values_max:
         budget.note(GapReason.VALUES, f"more than {budget.limits.values_max} values")
         return
@@ -121,10 +123,10 @@ def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> 
     seen, complete = visible(text)
     if not complete:
         budget.note(GapReason.COMBINING_MARKS, "a run of combining marks was cut")
-    document.add(seen, origin, folded=seen is not text and seen != text)
+    document.add(seen, origin, bytes_max, folded=seen is not text and seen != text)
     bare = None if seen.isascii() or origin.step == "skeleton" else ascii_skeleton(seen)
     if bare is not None and budget.allows_decoded(len(bare)):
-        document.add(bare, Origin(origin, "skeleton", None, size=len(bare)), folded=False)
+        document.add(bare, Origin(origin, "skeleton", None, size=len(bare)), bytes_max, folded=False)
 
 
 def _has_more(document: Document, first: int) -> bool:

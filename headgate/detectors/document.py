@@ -6,7 +6,6 @@ member's name stands before its value as a label does in a form: ``iban: DE…``
 
 import re
 from collections.abc import Container, Iterator
-from functools import lru_cache
 from typing import Final, NamedTuple
 
 from regorus import TEXT_SEPARATOR, TextBuffer
@@ -15,6 +14,7 @@ from headgate.detectors.limits import Limits
 from headgate.detectors.model import Place, Span, masked_sample
 from headgate.detectors.visible import visible
 from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.short_key_cache import short_key_cache
 
 SEPARATOR: Final = TEXT_SEPARATOR
 """Between two texts; no pattern matches across it."""
@@ -157,11 +157,18 @@ class Document:
     def pieces(self) -> int:
         return len(self._texts)
 
-    def add(self, text: str, origin: Origin, *, folded: bool) -> None:
+    def label_size(self, origin: Origin) -> int:
+        """About how many bytes the label of such a text takes. Those of a name count too: it may be all there is."""
+        name = "" if origin.node is None else origin.node.name()
+        return _NAME_MAX if len(name) > _NAME_MAX and name in self._long_names else len(name)
+
+    def add(self, text: str, origin: Origin, bytes_max: int, *, folded: bool) -> None:
+        """``bytes_max``: a label that would go beyond it is cut."""
         node, name, label = origin.node, None, b""
         if node is not None:
             name = node.name()
             label = self._label(name, None if node.parent is None else node.parent.name())
+        label = label[: max(0, bytes_max - self.size)]
         self._texts.add(origin, name, label, text.encode("utf-8", "replace"), folded, origin.outer is None)
 
     def add_ordinary(self, value: JsonValue, origin: Origin, limits: Limits) -> Iterator[tuple[str, Origin]]:
@@ -201,7 +208,7 @@ def _at(origin: Origin, path: Path) -> Origin:
     return origin._replace(node=node_of(path, origin.node)) if path else origin
 
 
-@lru_cache(maxsize=2048)
+@short_key_cache(2048)
 def _label(name: str) -> bytes:
     """``dateOfBirth`` is read as the words that it is made of as well."""
     if not name:

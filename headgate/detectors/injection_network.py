@@ -13,15 +13,17 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from itertools import batched
+from itertools import batched, chain
+from math import isfinite
 from sys import byteorder
 from typing import Final
 
 from regorus import WindowNetwork
 
-from headgate.detectors.injection_pieces import KNOWN_MAX, Hit, Pieces
+from headgate.detectors.injection_pieces import KNOWN_CHARACTERS_MAX, KNOWN_MAX, Hit, Pieces
 from headgate.detectors.injection_tokens import PAIR_FACTOR, class_key, gram_keys, token_of, word_keys
 from headgate.detectors.limits import Budget
+from headgate.kernel.errors import ValidationError
 
 SMOOTHING_TOKENS: Final = 4
 _WINDOWS_AT_ONCE: Final = 1024
@@ -51,7 +53,9 @@ class _Records(dict[str, bytes]):
         if len(self) >= KNOWN_MAX:
             self.clear()  # texts choose the words: a bound
         word = token_of(raw).word
-        record = self[raw] = self._engine.token([*word_keys(word), *gram_keys(word)])
+        record = self._engine.token([*word_keys(word), *gram_keys(word)])
+        if len(raw) <= KNOWN_CHARACTERS_MAX:
+            self[raw] = record
         return record
 
 
@@ -78,13 +82,16 @@ def _class_keys(names: tuple[str, ...]) -> list[int]:
     return [class_key(name) for name in names]
 
 
-def network_of(features: bytes, numbers: bytes, hidden: bytes, width: int, floor: float) -> Network:
+def network_of(features: bytes, numbers: bytes, hidden: bytes, width: int, units: int, floor: float) -> Network:
+    """Raises ValidationError for a file that is cut, and for a weight that is no number."""
     floats = array("f")
     floats.frombytes(hidden)
     if byteorder == "big":
         floats.byteswap()
-    units = [_unit(floats[at : at + width + UNIT_FLOATS]) for at in range(1, len(floats), width + UNIT_FLOATS)]
-    return Network(WindowNetwork(features, numbers, units, floats[0], SMOOTHING_TOKENS, PAIR_FACTOR), floor)
+    if len(floats) != 1 + units * (width + UNIT_FLOATS) or not all(map(isfinite, floats)):
+        raise ValidationError("injection_windows.bin: the network is not what the head of the file says")
+    rows = [_unit(floats[at : at + width + UNIT_FLOATS]) for at in range(1, len(floats), width + UNIT_FLOATS)]
+    return Network(WindowNetwork(features, numbers, rows, floats[0], SMOOTHING_TOKENS, PAIR_FACTOR), floor)
 
 
 def _unit(row: array[float]) -> tuple[array[float], float, float, float]:
@@ -96,8 +103,11 @@ def judged(
     windows: Iterable[Scored], text: TextTokens, odds: Sequence[float], network: Network, budget: Budget
 ) -> Iterator[Scored]:
     """The windows, in the same order, with what the network adds. ``odds``: of the signs in each piece."""
-    for batch in batched(windows, _WINDOWS_AT_ONCE):
+    left = iter(windows)
+    for batch in batched(left, _WINDOWS_AT_ONCE):
         if not budget.has_time():
+            # The table alone judges the rest: likely windows before an order must not end the search for it.
+            yield from chain(batch, left)
             return
         spans = {one: end for _, one, end in batch}  # the last of those that begin at a piece reaches farthest
         numbers = sorted({piece for one, end in spans.items() for piece in range(one, end)})

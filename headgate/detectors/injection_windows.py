@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 from headgate.configuration.resources import resource_path
 from headgate.detectors.injection_network import SMOOTHING_TOKENS, Network, Scored, TextTokens, judged, network_of
-from headgate.detectors.injection_pieces import KNOWN_MAX, Hit, Known, Pieces, pieces_of
+from headgate.detectors.injection_pieces import KNOWN_CHARACTERS_MAX, KNOWN_MAX, Hit, Known, Pieces, pieces_of
 from headgate.detectors.injection_tokens import (
     KEY_MASK,
     LINE,
@@ -70,7 +70,9 @@ class _Tokens(dict[str, Known]):
         keys = word_keys(word)
         weight = self._weights.get
         total = sum(weight(key, 0.0) for key in (*keys, *gram_keys(word)))
-        known = self[raw] = Known(keys[0], total, ends_piece, ends_text)
+        known = Known(keys[0], total, ends_piece, ends_text)
+        if len(raw) <= KNOWN_CHARACTERS_MAX:
+            self[raw] = known
         return known
 
 
@@ -96,7 +98,7 @@ def window_model() -> WindowModel:
         features, width = file.read(4 * head["features"]), head["numbers"]
         weights = array("b", file.read(head["features"]))
         numbers = file.read(width * head["features"])
-        network = network_of(features, numbers, file.read(), width, head["floor"])
+        network = network_of(features, numbers, file.read(), width, head["units"], head["floor"])
     keys = array("I", features)
     if byteorder == "big":
         keys.byteswap()

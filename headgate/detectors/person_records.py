@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from regorus import BytePattern, LabelledPieces, PatternError
@@ -20,6 +20,7 @@ from headgate.configuration.yaml_document import read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.kernel.errors import ValidationError
+from headgate.kernel.short_key_cache import short_key_cache
 
 PERSON_RECORDS: Final = "person_records"
 _SEVERAL: Final = 0.8
@@ -194,7 +195,7 @@ def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> Non
         facts.add(fact, b"@" + value if fact is Fact.STREET else value, start)
 
 
-@lru_cache(maxsize=4096)
+@short_key_cache(4096)
 def _fact_of(label: bytes) -> Fact | None:
     """A label is the words of a name, and the name again: ``first Name firstName``."""
     wanted = label.strip().strip(b"\"'*").strip()

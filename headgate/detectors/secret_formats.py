@@ -11,6 +11,7 @@ from regorus import BytePattern, KeywordSearch, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.keyword_places import keyword_places
 from headgate.detectors.secret_checks import CHECKS, Check, Placeholders
 from headgate.kernel.errors import ValidationError
 
@@ -83,7 +84,7 @@ class Keywords:
 
     def found(self, buffer: bytes) -> Iterator[tuple[int, Keyword]]:
         """Each keyword with the offset of its end."""
-        for end, number in self.search.search(buffer):
+        for end, number in keyword_places(self.search, buffer):
             yield end, self.known[number]
 
 

@@ -18,6 +18,8 @@ _SIGNATURE_SCOPE: Final = BytePattern(
     rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_request"
 )
 """Behind the name of a key that signed something (Signature Version 4), as in each presigned URL."""
+_STARTS_MAX: Final = 64
+"""Places before a keyword that are tried one by one. Of more, each may be where a pattern runs on for long."""
 GENERIC: Final = ("password", "token")
 
 
@@ -60,8 +62,10 @@ def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretForma
     end = min(len(buffer), start + wanted.after)
     if wanted.before == 0:
         found = wanted.pattern.match(buffer, start, end)
-    elif wanted.near:
+    elif wanted.near or wanted.before > _STARTS_MAX:
         found = wanted.pattern.search(buffer, max(0, start - wanted.before), end)
+        if found is not None and not wanted.near and found.start() > start:
+            return None
     else:
         found = wanted.pattern.search_start(buffer, max(0, start - wanted.before), start, end)
     if found is None:

@@ -6,10 +6,10 @@ RFC 2231 continuations (``boundary*0=``), escapes in quoted strings, and what is
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 from headgate.kernel.errors import AmbiguousRequestError
+from headgate.kernel.short_key_cache import short_key_cache
 
 _WORD: Final = r"[!#$%&'+.^_`|~0-9A-Za-z-]+"
 _WHOLE: Final = re.compile(rf"[ \t]*({_WORD}/{_WORD})[ \t]*((?:;[^;\"]*(?:\"[^\"]*\")?[ \t]*)*)")
@@ -39,7 +39,7 @@ class ContentType:
 NO_CONTENT_TYPE: Final = ContentType("", "", "")
 
 
-@lru_cache(maxsize=1024)
+@short_key_cache(1024)
 def read_content_type(value: str) -> ContentType:
     """Bounded, as agents choose the values. Raises AmbiguousRequestError."""
     if not value.strip(" \t"):

@@ -9,7 +9,7 @@ ISO 8859-1, which loses nothing (RFC 9110, section 5.5).
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from typing import Final
 
 from headgate.configuration.resources import resource_path
@@ -17,6 +17,7 @@ from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.kernel.secrets import MASK
+from headgate.kernel.short_key_cache import short_key_cache
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
 _SINGLE: Final = frozenset({"content-type", "content-encoding", "content-disposition", "host", "content-length"})
@@ -75,7 +76,7 @@ def _lower_names(section: Section, key: str) -> Sequence[str]:
     return names
 
 
-@lru_cache(maxsize=4096)
+@short_key_cache(4096)
 def _classify(raw: bytes) -> tuple[str, int]:
     """Bounded, as agents choose the names. Raises AmbiguousRequestError for what is not a name."""
     if _TOKEN.fullmatch(raw) is None:

@@ -5,10 +5,10 @@ import json
 import re
 from collections.abc import Container
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.short_key_cache import short_key_cache
 from headgate.protocols.draft import ActionDraft
 
 VALUES_MAX: Final = 2_000
@@ -48,7 +48,7 @@ class CallValues:
         return paths
 
 
-@lru_cache(maxsize=1024)
+@short_key_cache(1024)
 def step_of(name: str) -> str:
     """The step of a path to this member. Two members never share a path: in ``{"a.to": …, "a": {"to": …}}`` one could
     vouch for the other. Bounded, as agents choose the names."""

@@ -29,3 +29,12 @@ def test_a_word_may_have_to_begin_and_to_end_there() -> None:
 
 def test_a_keyword_at_the_end_of_a_large_text_is_found() -> None:
     assert _found(b"\xff" * 100_000 + b"token", (b"token", True, True)) == [(100_005, b"token")]
+
+
+def test_slices_find_what_the_whole_does() -> None:
+    words = [(b"key", True, True), (b"api_key", False, False), (b"ey a", False, False)]
+    search = KeywordSearch(words, b"abcdefghijklmnopqrstuvwxyz")
+    text = b"key api_key keys monkey a api_keykey key"
+    for size in range(1, len(text) + 2):
+        found = [one for start in range(0, len(text), size) for one in search.search(text, start, start + size)]
+        assert found == search.search(text), size

@@ -70,7 +70,7 @@ def read_policy_file(path: Path) -> Suite:
     """One policy, with the modules and data documents beside it. Raises ValidationError, which names the file."""
     folder = path.parent
     beside = [
-        f"{part}/{file}" for part in ("data", "lib") if (folder / part).is_dir() for file in _files(folder / part)
+        f"{part}/{file}" for part in ("data", "lib") if _is_own_folder(folder / part) for file in _files(folder / part)
     ]
     return Suite(
         policies=(_policy(folder, path.name, None),),
@@ -92,6 +92,10 @@ def _files(folder: Path) -> list[str]:
             if len(found) > _FILES_MAX:
                 raise ValidationError(f"{folder}: more than {_FILES_MAX} files: is that a folder of policies?")
     return found
+
+
+def _is_own_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _is_policy(file: str) -> bool:

@@ -329,9 +329,9 @@ class KeywordSearch:
     def __new__(cls, words: list[tuple[bytes, bool, bool]], word_bytes: bytes) -> KeywordSearch:
         """``words``: in lower case, and whether each begins and ends a word, which is made of ``word_bytes``."""
 
-    def search(self, text: bytes) -> list[tuple[int, int]]:
+    def search(self, text: bytes, start: int = 0, stop: int | None = None) -> list[tuple[int, int]]:
         """Where each one ends, and its number, in the order of the ends; of those that end together, the longest
-        first."""
+        first. Those that end after ``start``, and not after ``stop``."""
 
 @final
 class SignSearch:

@@ -14,6 +14,7 @@ type WordTuple = (Vec<u8>, bool, bool);
 pub struct KeywordSearch {
     automaton: AhoCorasick,
     borders: Vec<(bool, bool)>,
+    longest: usize,
     /// Bytes that words are made of.
     in_words: [bool; 256],
 }
@@ -32,26 +33,37 @@ impl KeywordSearch {
             in_words[usize::from(*byte)] = true;
         }
         let borders = words.iter().map(|(_, begins_word, ends_word)| (*begins_word, *ends_word)).collect();
-        Ok(Self { automaton, borders, in_words })
+        let longest = words.iter().map(|word| word.0.len()).max().unwrap_or(0);
+        Ok(Self { automaton, borders, longest, in_words })
     }
 
     /// Where each one ends, and its number, in the order of the ends; of those that end together, the longest first.
-    fn search(&self, py: Python<'_>, text: &[u8]) -> Vec<(usize, usize)> {
-        if text.len() >= LARGE_BYTES { py.detach(|| self.found(text)) } else { self.found(text) }
+    /// Those that end after `start`, and not after `stop`.
+    #[pyo3(signature = (text, start = 0, stop = None))]
+    fn search(&self, py: Python<'_>, text: &[u8], start: usize, stop: Option<usize>) -> Vec<(usize, usize)> {
+        let stop = stop.map_or(text.len(), |stop| stop.min(text.len()));
+        if stop.saturating_sub(start) >= LARGE_BYTES {
+            py.detach(|| self.found(text, start, stop))
+        } else {
+            self.found(text, start, stop)
+        }
     }
 }
 
 impl KeywordSearch {
-    fn found(&self, text: &[u8]) -> Vec<(usize, usize)> {
+    fn found(&self, text: &[u8], start: usize, stop: usize) -> Vec<(usize, usize)> {
+        let first = start.saturating_sub(self.longest).min(stop);
         let is_in_word =
             |at: Option<usize>| at.and_then(|at| text.get(at)).is_some_and(|byte| self.in_words[usize::from(*byte)]);
         self.automaton
-            .find_overlapping_iter(text)
-            .filter(|one| {
-                let (begins_word, ends_word) = self.borders[one.pattern().as_usize()];
-                !(begins_word && is_in_word(one.start().checked_sub(1)) || ends_word && is_in_word(Some(one.end())))
+            .find_overlapping_iter(&text[first..stop])
+            .map(|one| (first + one.start(), first + one.end(), one.pattern().as_usize()))
+            .filter(|(from, end, number)| {
+                let (begins_word, ends_word) = self.borders[*number];
+                let is_within = begins_word && is_in_word(from.checked_sub(1)) || ends_word && is_in_word(Some(*end));
+                *end > start && !is_within
             })
-            .map(|one| (one.end(), one.pattern().as_usize()))
+            .map(|(_, end, number)| (end, number))
             .collect()
     }
 }

@@ -87,14 +87,13 @@ fn place_and_message(text: &str, moved: &Moved) -> String {
 
 /// The answer of the entry module as a JSON object of the values that there are.
 pub fn write_answer(answer: &Value) -> Result<Vec<u8>, Failure> {
+    let unanswered = || Failure::error(String::from("the policy gave no answer"));
+    let Value::Object(answer) = answer else { return Err(unanswered()) };
     let mut members: Vec<(&str, &Value)> = Vec::new();
-    if let Value::Object(answer) = answer {
-        for (name, values) in answer.iter() {
-            if let (Value::String(name), Value::Array(values)) = (name, values)
-                && let Some(value) = values.get(0)
-            {
-                members.push((name, value));
-            }
+    for (name, values) in answer.iter() {
+        let (Value::String(name), Value::Array(values)) = (name, values) else { return Err(unanswered()) };
+        if let Some(value) = values.get(0) {
+            members.push((name, value));
         }
     }
     members.sort_by_key(|(name, _)| *name);

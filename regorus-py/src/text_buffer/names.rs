@@ -98,6 +98,11 @@ impl Names {
         name.characters >= LONG_NAME_CHARACTERS || !mem::replace(&mut name.is_known, true)
     }
 
+    /// About how many bytes stand before the value: a long name is cut where it stands already, which Python knows.
+    pub fn label_bytes(&self, node: Option<usize>) -> usize {
+        node.map_or(0, |index| self.name(index).len())
+    }
+
     /// What stands before the value in the buffer.
     pub fn write_label(&mut self, py: Python<'_>, node: Option<usize>, buffer: &mut Vec<u8>) -> PyResult<()> {
         let Some(Node { parent, name, .. }) = node.map(|index| self.nodes[index]) else { return Ok(()) };

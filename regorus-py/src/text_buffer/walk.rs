@@ -104,7 +104,7 @@ impl TextWalk {
         let plain = text.to_str().ok().filter(|plain| {
             plain.is_ascii()
                 && !is_like_json(plain)
-                && buffer.size() + plain.len() <= self.bytes_max
+                && buffer.size() + buffer.names.label_bytes(node) + plain.len() <= self.bytes_max
                 && !buffer.is_full(self.pieces_max)
         });
         match plain {

@@ -59,3 +59,15 @@ def test_one_file_is_checked_with_the_modules_and_data_beside_it(tmp_path: Path)
 
     assert (done.exit_code, done.output) == (0, "0 errors, 0 warnings\n")
     assert (bad.exit_code, bad.output.startswith("error: bad.rego:4:")) == (1, True), bad.output
+
+
+def test_data_behind_a_link_is_not_read(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "private.json").write_text("not JSON", "utf-8")
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    (folder / "data").symlink_to(elsewhere)
+    (folder / "mine.rego").write_text('package mine\n\nallow if input.tool == "a"\n', "utf-8")
+    done = CliRunner().invoke(headgate, ["policy", "lint", str(folder / "mine.rego")])
+    assert (done.exit_code, done.output) == (0, "0 errors, 0 warnings\n")

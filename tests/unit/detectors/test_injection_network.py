@@ -10,12 +10,13 @@ from benchmarks.injection_network_training import FLOOR, LearnedNetwork, learn_n
 from benchmarks.injection_windows_training import Example, Learned, Table, learn_windows
 from headgate.detectors import injection_windows
 from headgate.detectors.injection import find_injections, look
-from headgate.detectors.injection_network import TextTokens, judged
+from headgate.detectors.injection_network import TextTokens, judged, network_of
 from headgate.detectors.injection_pieces import Pieces
 from headgate.detectors.injection_windows import WindowModel, likely_windows, window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.limits import Budget, Limits
 from headgate.detectors.model import GapReason
+from headgate.kernel.errors import ValidationError
 from tests.labelled.clean import held_out_clean_texts
 from tests.labelled.instructions import tool_texts
 
@@ -94,7 +95,7 @@ def test_lines_around_an_order_change_nothing() -> None:
     )
 
 
-def test_time_runs_out_between_windows_and_a_gap_says_so() -> None:
+def test_the_table_alone_judges_what_is_left_when_time_runs_out() -> None:
     model = window_model()
     assert model.network is not None
     seconds = count()
@@ -106,5 +107,21 @@ def test_time_runs_out_between_windows_and_a_gap_says_so() -> None:
 
     found = list(judged(windows, text, [0.0] * size, model.network, budget))
 
-    assert 0 < len(found) < size
+    assert [one[1:] for one in found] == [one[1:] for one in windows]
+    assert (found[0][0] != 1.0, found[-1][0]) == (True, 1.0)
     assert GapReason.TIME in budget.gaps
+
+
+def test_a_token_of_many_spaces_is_not_kept() -> None:
+    model = window_model()
+    assert model.network is not None
+    raw = " " * 30_000 + "go"
+    assert model.tokens[raw] == model.tokens[" go"]
+    assert model.network.records[raw] == model.network.records[" go"]
+    assert raw not in model.tokens and raw not in model.network.records
+
+
+@pytest.mark.parametrize("hidden", [b"", bytes(4), bytes(4 * (1 + 2 * 19)), b"\xff" * 4 * (1 + 19)])
+def test_a_network_that_is_cut_or_holds_no_numbers_is_refused(hidden: bytes) -> None:
+    with pytest.raises(ValidationError, match="not what the head of the file says"):
+        network_of(bytes(4), bytes(16), hidden, 16, 1, 0.0)
