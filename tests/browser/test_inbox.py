@@ -19,7 +19,13 @@ def _status(administrator: Administrator, approval_id: str) -> str:
 
 
 def _focused(page: Page, what: str) -> Any:
-    return page.evaluate(f"document.activeElement.{what}")
+    """Of the element that has the focus. While a page changes, none has it for a moment."""
+    for _ in range(20):
+        found = page.evaluate(f"document.activeElement?.{what}")
+        if found is not None:
+            return found
+        page.wait_for_timeout(50)
+    return None
 
 
 def test_by_keyboard_alone(open_window: OpenWindow, world: World, administrator: Administrator) -> None:
