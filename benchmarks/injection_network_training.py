@@ -13,7 +13,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.injection_windows_training import NEGATIVES_KEPT, Floats, Learned, Table, Whole, learn_windows
+from benchmarks.injection_windows_training import (
+    NEGATIVES_KEPT,
+    SIGNS_COUNT,
+    Floats,
+    Learned,
+    Table,
+    Whole,
+    learn_windows,
+)
 from headgate.detectors.injection_network import UNIT_FLOATS, network_of
 from headgate.detectors.injection_windows import WindowModel
 
@@ -28,7 +36,6 @@ _SHRINK_UNITS: Final = 1e-4
 _DROPOUT: Final = 0.3
 _RATE: Final = 3e-3
 _BATCH: Final = 512
-_SIGNS_COUNT: Final = 0.3
 _NUMBER_MAX: Final = 127
 _FOLDS: Final = 8
 
@@ -64,7 +71,7 @@ class LearnedNetwork:
         entries = _Entries(table, self.features, np.ones(len(self.features), np.float32), plain=True)
         rows = self.hidden[1:].reshape(self.units, -1).astype(float)
         width = self.numbers.shape[1]
-        inside = np.concatenate([rows[:, :width], rows[:, width : width + 1] / _SIGNS_COUNT], 1).T
+        inside = np.concatenate([rows[:, :width], rows[:, width : width + 1] / SIGNS_COUNT], 1).T
         layers = Layers(
             self.numbers.astype(np.float32), inside, rows[:, width + 1], rows[:, width + 2], self.hidden[:1].sum()
         )
@@ -126,7 +133,7 @@ class _Entries:
         )
         sums = np.concatenate([np.zeros((1, of_pieces.shape[1])), np.cumsum(of_pieces, 0)])
         of_windows = (sums[table.ends] - sums[table.firsts]) / table.norms[:, None]
-        seen = np.concatenate([of_windows, table.odds[:, None] * _SIGNS_COUNT], 1)
+        seen = np.concatenate([of_windows, table.odds[:, None] * SIGNS_COUNT], 1)
         units = np.maximum(seen @ layers.inside + layers.inside_bias, 0)
         return np.array(units @ layers.outside + layers.outside_bias)
 
@@ -216,7 +223,7 @@ def _pass_over(
         batch = order[start : start + _BATCH]
         at, values, offsets, rows = entries.of_windows(windows[batch])
         values *= (rng.random(len(values), dtype=np.float32) > _DROPOUT) / np.float32(1 - _DROPOUT)
-        odds = (table.odds[windows[batch]] * _SIGNS_COUNT).astype(np.float32)
+        odds = (table.odds[windows[batch]] * SIGNS_COUNT).astype(np.float32)
         here = adam.layers()
         seen = np.concatenate([_sums(here.numbers[at] * values[:, None], offsets), odds[:, None]], 1)
         raised = seen @ here.inside + here.inside_bias
@@ -254,7 +261,7 @@ def _rounded(features: Whole, layers: Layers, scale: Singles) -> LearnedNetwork:
     units = np.concatenate(
         [
             (layers.inside[:_WIDTH] * columns[:, None]).T,
-            (layers.inside[_WIDTH:] * _SIGNS_COUNT).T,
+            (layers.inside[_WIDTH:] * SIGNS_COUNT).T,
             layers.inside_bias[:, None],
             layers.outside[:, None],
         ],

@@ -40,7 +40,7 @@ _SHRINK = 0.5
 _TEXTS_MIN = 2
 """A feature of fewer texts is left out."""
 _GRAMS_COUNT = 0.5
-_SIGNS_COUNT = 0.3
+SIGNS_COUNT = 0.3
 """How large a value stands for a character n-gram, and for the log odds of signs, where a word's is 1."""
 NEGATIVES_KEPT = 4
 _STEPS = 60
@@ -213,7 +213,7 @@ def learn_windows(table: Table, chosen: NDArray[np.bool_], before: Learned | Non
     likely = size.astype(float)
     if before is not None:
         found[:-2] = before.of(features) / (rare * kind)
-        found[-2:] = before.signs / _SIGNS_COUNT, before.bias
+        found[-2:] = before.signs / SIGNS_COUNT, before.bias
         likely = table.window_scores(before)
     picked = {
         text: [int(table.starts[text] + np.argmax(likely[table.starts[text] : table.starts[text + 1]]))]
@@ -223,7 +223,7 @@ def learn_windows(table: Table, chosen: NDArray[np.bool_], before: Learned | Non
         windows = np.array([one for text in numbers for one in picked[text]])
         counts = np.array([table.counts[text] / len(picked[text]) for text in numbers for _ in picked[text]])
         labels = np.array([float(table.injected[text]) for text in numbers for _ in picked[text]])
-        odds = table.odds[windows] * _SIGNS_COUNT
+        odds = table.odds[windows] * SIGNS_COUNT
         # The features of a window stand in a row: only they are summed up, not those of all pieces.
         begins, stops = of_piece[table.firsts[windows]], of_piece[table.ends[windows]]
         sizes = stops - begins
@@ -251,13 +251,13 @@ def learn_windows(table: Table, chosen: NDArray[np.bool_], before: Learned | Non
 
         found = _minimum(loss, found)
         of_pieces = np.bincount(pieces, values * found[at], table.pieces_count)
-        scores = _window_sums(table, of_pieces) / table.norms + found[-2] * table.odds * _SIGNS_COUNT
+        scores = _window_sums(table, of_pieces) / table.norms + found[-2] * table.odds * SIGNS_COUNT
         for text in numbers:
             start = int(table.starts[text])
             best = start + int(np.argmax(scores[start : table.starts[text + 1]]))
             old = [] if table.injected[text] else picked[text]
             picked[text] = list(dict.fromkeys([best, *old]))[:NEGATIVES_KEPT]
-    return Learned(features, found[:-2] * rare * kind, float(found[-2] * _SIGNS_COUNT), float(found[-1]))
+    return Learned(features, found[:-2] * rare * kind, float(found[-2] * SIGNS_COUNT), float(found[-1]))
 
 
 def _minimum(loss: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:

@@ -20,7 +20,8 @@ from typing import Final
 
 from regorus import WindowNetwork
 
-from headgate.detectors.injection_pieces import KNOWN_CHARACTERS_MAX, KNOWN_MAX, Hit, Pieces
+from headgate.detectors.injection_memory import TokenMemory
+from headgate.detectors.injection_pieces import Hit, Pieces
 from headgate.detectors.injection_tokens import PAIR_FACTOR, class_key, gram_keys, token_of, word_keys
 from headgate.detectors.limits import Budget
 from headgate.kernel.errors import ValidationError
@@ -39,24 +40,12 @@ class Network:
 
     def __init__(self, engine: WindowNetwork, floor: float) -> None:
         self.engine, self.floor = engine, floor
-        self.records = _Records(engine)
+        self.records = TokenMemory(self._record)
 
-
-class _Records(dict[str, bytes]):
-    """What the engine adds up for each token, looked up when it is first met."""
-
-    def __init__(self, engine: WindowNetwork) -> None:
-        super().__init__()
-        self._engine = engine
-
-    def __missing__(self, raw: str) -> bytes:
-        if len(self) >= KNOWN_MAX:
-            self.clear()  # texts choose the words: a bound
+    def _record(self, raw: str) -> bytes:
+        """What the engine adds up for the token."""
         word = token_of(raw).word
-        record = self._engine.token([*word_keys(word), *gram_keys(word)])
-        if len(raw) <= KNOWN_CHARACTERS_MAX:
-            self[raw] = record
-        return record
+        return self.engine.token([*word_keys(word), *gram_keys(word)])
 
 
 class TextTokens:
@@ -70,7 +59,7 @@ class TextTokens:
         for (_, names), place in zip(hits, places, strict=True):
             self._classes[place] += _class_keys(names)
 
-    def of(self, piece: int, records: _Records) -> tuple[int, bytes, list[int]]:
+    def of(self, piece: int, records: TokenMemory[bytes]) -> tuple[int, bytes, list[int]]:
         """The key before the piece, the records of its tokens, and the keys of its classes."""
         first, last = self._pieces.firsts[piece], self._pieces.lasts[piece]
         classes = [key for at in range(first, last) if at in self._classes for key in self._classes[at]]

@@ -1,14 +1,9 @@
 """Pieces of sentences, of which the learned windows consist."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from headgate.detectors.injection_tokens import PIECE_TOKENS
-
-KNOWN_MAX: Final = 20_000
-"""Texts choose the words: so many tokens are kept."""
-KNOWN_CHARACTERS_MAX: Final = 64
-"""A longer one, of spaces or of line breaks, is not."""
 
 type Hit = tuple[int, tuple[str, ...]]
 """A character, and the classes of the word that begins there; with ``!`` where it stands as a command."""

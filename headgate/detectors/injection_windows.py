@@ -23,8 +23,9 @@ from sys import byteorder
 from typing import Final, NamedTuple
 
 from headgate.configuration.resources import resource_path
+from headgate.detectors.injection_memory import TokenMemory
 from headgate.detectors.injection_network import SMOOTHING_TOKENS, Network, Scored, TextTokens, judged, network_of
-from headgate.detectors.injection_pieces import KNOWN_CHARACTERS_MAX, KNOWN_MAX, Hit, Known, Pieces, pieces_of
+from headgate.detectors.injection_pieces import Hit, Known, Pieces, pieces_of
 from headgate.detectors.injection_tokens import (
     KEY_MASK,
     LINE,
@@ -56,33 +57,20 @@ class Window(NamedTuple):
     log_odds: float
 
 
-class _Tokens(dict[str, Known]):
-    """What is known of each token, looked up when it is first met: looking up in a dict costs no call."""
-
-    def __init__(self, weights: dict[int, float]) -> None:
-        super().__init__()
-        self._weights = weights
-
-    def __missing__(self, raw: str) -> Known:
-        if len(self) >= KNOWN_MAX:
-            self.clear()  # texts choose the words: a bound
-        word, ends_piece, ends_text = token_of(raw)
-        keys = word_keys(word)
-        weight = self._weights.get
-        total = sum(weight(key, 0.0) for key in (*keys, *gram_keys(word)))
-        known = Known(keys[0], total, ends_piece, ends_text)
-        if len(raw) <= KNOWN_CHARACTERS_MAX:
-            self[raw] = known
-        return known
-
-
 class WindowModel:
     """``weights``: by feature."""
 
     def __init__(self, weights: dict[int, float], signs: float, bias: float, network: Network | None = None) -> None:
         self.weights, self.signs, self.bias, self.network = weights, signs, bias, network
-        self.tokens = _Tokens(weights)
+        self.tokens = TokenMemory(self._token)
         self._classes: dict[tuple[str, ...], float] = {}
+
+    def _token(self, raw: str) -> Known:
+        word, ends_piece, ends_text = token_of(raw)
+        keys = word_keys(word)
+        weight = self.weights.get
+        total = sum(weight(key, 0.0) for key in (*keys, *gram_keys(word)))
+        return Known(keys[0], total, ends_piece, ends_text)
 
     def of_classes(self, names: tuple[str, ...]) -> float:
         total = self._classes.get(names)

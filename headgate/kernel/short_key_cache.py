@@ -11,13 +11,15 @@ KEY_LENGTH_MAX = 256
 """Bytes or characters of a text that is kept; the value of a longer one is made anew each time."""
 
 
-def short_key_cache[K: Sized, R](entries_max: int) -> Callable[[Callable[[K], R]], Callable[[K], R]]:
+def short_key_cache[K: Sized, R](
+    entries_max: int, length_max: int = KEY_LENGTH_MAX
+) -> Callable[[Callable[[K], R]], Callable[[K], R]]:
     def decorate(function: Callable[[K], R]) -> Callable[[K], R]:
         cached = lru_cache(entries_max)(function)
 
         @wraps(function)
         def call(key: K) -> R:
-            return cached(key) if len(key) <= KEY_LENGTH_MAX else function(key)  # type: ignore[arg-type]  # hashable
+            return cached(key) if len(key) <= length_max else function(key)  # type: ignore[arg-type]  # hashable
 
         return call
 

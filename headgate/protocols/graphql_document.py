@@ -10,7 +10,6 @@ fields) is refused here.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -37,6 +36,7 @@ from graphql.language import (
 )
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+from headgate.kernel.short_key_cache import short_key_cache
 
 TEXT_CHARACTERS_MAX: Final = 64 << 10
 TOKENS_MAX: Final = 2_000
@@ -88,7 +88,7 @@ class Operation:
 
 def read_graphql_document(text: str) -> tuple[Operation, ...]:
     """The operations of ``text``. Raises AmbiguousRequestError and PayloadTooLargeError, and nothing else."""
-    return _read_cached(text) if len(text) <= _CACHED_CHARACTERS_MAX else _read(text)
+    return _read(text)
 
 
 def refuse(reason: str) -> AmbiguousRequestError:
@@ -96,6 +96,7 @@ def refuse(reason: str) -> AmbiguousRequestError:
     return AmbiguousRequestError(f"the GraphQL document: {reason}", details={"field": "query"})
 
 
+@short_key_cache(_CACHED_DOCUMENTS, _CACHED_CHARACTERS_MAX)
 def _read(text: str) -> tuple[Operation, ...]:
     if len(text) > TEXT_CHARACTERS_MAX:
         raise PayloadTooLargeError(
@@ -118,9 +119,6 @@ def _read(text: str) -> tuple[Operation, ...]:
     if len(set(names)) < len(names) or (None in names and len(names) > 1):
         raise refuse("operations beside others need names of their own")
     return tuple(_operation(one, fragments) for one in operations)
-
-
-_read_cached = lru_cache(_CACHED_DOCUMENTS)(_read)
 
 
 def _parse(text: str) -> DocumentNode:
