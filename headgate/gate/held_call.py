@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 from headgate.approvals.wake_ups import Waiter
 from headgate.connections.model import Connection
-from headgate.gate.masking import UNDECIDED, Masking
+from headgate.gate.masking import NOT_MASKED, Masking
 from headgate.policies.model import Requirement
 from headgate.traffic.model import CaptureLevel
 
@@ -52,13 +52,13 @@ class HeldCall:
     pending: Pending | None = None
     deadline_seconds: float | None = None
     capture: CaptureLevel | None = None
-    masking: Masking = UNDECIDED
+    masking: Masking = NOT_MASKED
     connection: Connection | None = None
 
     def drop_large_body(self) -> None:
         """Drops a large masked body while the call waits. The next decision makes it again."""
         if self.masking.body is not None and len(self.masking.body) > KEPT_MASKED_BYTES_MAX:
-            self.masking = UNDECIDED
+            self.masking = NOT_MASKED
 
     def until(self, now: datetime) -> datetime | None:
         """The end of the wait by the wall clock. None: the call does not wait. To be called in the event loop."""

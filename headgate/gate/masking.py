@@ -17,5 +17,6 @@ class Masking:
         return content if self.body is None else self.body
 
 
-UNDECIDED: Final = Masking(None, is_complete=False)
+NOT_MASKED: Final = Masking(None, is_complete=False)
+"""The content is sent as it came, and something that a policy masks is left in it, or may be."""
 NOTHING_TO_MASK: Final = Masking(None, is_complete=True)

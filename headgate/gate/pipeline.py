@@ -22,7 +22,7 @@ from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.find_canaries import masked_candidate, without_canaries
-from headgate.gate.masking import NOTHING_TO_MASK, UNDECIDED, Masking
+from headgate.gate.masking import NOT_MASKED, NOTHING_TO_MASK, Masking
 from headgate.gate.organization_state import MOST_DECISIONS, UNSETTLED, OrganizationState
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import UnavailableError
@@ -232,7 +232,7 @@ def masking_of(decided: Decided) -> Masking:
         if str(entry["policy_id"]) in masking
     )
     if decision.masked is None:
-        return NOTHING_TO_MASK if is_complete else UNDECIDED
+        return NOTHING_TO_MASK if is_complete else NOT_MASKED
     return Masking(decided.candidate.draft.content, is_complete)
 
 

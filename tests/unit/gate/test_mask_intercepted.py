@@ -13,7 +13,7 @@ from headgate.gate.admit_call import _InterceptedCall
 from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
 from headgate.gate.held_call import KEPT_MASKED_BYTES_MAX, HeldCall
 from headgate.gate.masked_body import masked_in_time
-from headgate.gate.masking import UNDECIDED, Masking
+from headgate.gate.masking import NOT_MASKED, Masking
 from headgate.gate.pipeline import Decided
 from headgate.nlp_policies.model import OnMatch
 from headgate.policies.model import Decision, FoundText, RiskLevel, Verdict
@@ -144,7 +144,7 @@ def test_what_is_left_of_what_a_policy_masks_is_noted(entries: Any, is_left: boo
     decided = _decided()
     decision = replace(decided.decision, nlp=entries, to_mask=decided.decision.to_mask if is_left else ())
     call = _call(_Reading(), lambda _, candidate: candidate)
-    assert call.held.masking is UNDECIDED
+    assert call.held.masking is NOT_MASKED
     call._note(replace(decided, state=_MASKING, decision=decision))
     assert call.held.masking == Masking(None, is_complete)
 
@@ -154,4 +154,4 @@ def test_a_large_masked_body_is_not_kept_while_its_call_waits(size: int, is_kept
     masking = Masking(b"x" * size, is_complete=True)
     held = HeldCall(cast("Any", None), masking=masking)
     held.drop_large_body()
-    assert held.masking is (masking if is_kept else UNDECIDED)
+    assert held.masking is (masking if is_kept else NOT_MASKED)
