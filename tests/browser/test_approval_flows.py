@@ -67,7 +67,7 @@ def test_the_outcome_of_an_approved_call_appears_without_a_reload(
     page = open_window(Role.ADMIN).open(f"/inbox/{approval_id}")
     page.get_by_role("button", name="Approve", exact=True).click()
     closed = page.locator("#request .closed")
-    expect(closed).to_contain_text("Not sent")
+    expect(closed).to_contain_text("Failed")
     expect(closed).to_contain_text("Not used yet")
     assert call.result().status_code == 502
     agent.close()
