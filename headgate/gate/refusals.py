@@ -11,12 +11,13 @@ from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ConflictError, ErrorCode, HeadgateError, UnauthorizedError
 from headgate.policies.model import Decision
+from headgate.policies.stated_risk import stated_risk
 
 _RETRY_AFTER_SECONDS: Final = 10
 
 
 class ActionDeniedError(HeadgateError):
-    """A policy denies the action; ``details`` name the action, the policy and the risk."""
+    """A policy denies the action; ``details`` name the action, the policy, and the risk if one is stated."""
 
     code = ErrorCode.ACTION_DENIED
 
@@ -75,11 +76,17 @@ def denied_by_policy(decision: Decision, row: ActionRow) -> ActionDeniedError:
         details={
             "action_id": row.action_id,
             "policy_id": decision.policy_id,
-            "risk_level": decision.risk_level.value,
+            **_risk(decision),
             "tool": row.tool,
             "operation": row.operation,
         },
     )
+
+
+def _risk(decision: Decision) -> dict[str, str]:
+    """An agent that reads ``high`` would take the default of a refusal for somebody's judgement."""
+    risk = stated_risk(decision)
+    return {} if risk is None else {"risk_level": risk.value}
 
 
 def withheld_error(why: str, *, action_id: str, status: int, policies: JsonValue) -> ResponseWithheldError:
@@ -104,7 +111,7 @@ def pending_error(
             "action_id": action_id,
             "status_url": status_url,
             "expires_at": rfc3339(expires_at),
-            "risk_level": decision.risk_level.value,
+            **_risk(decision),
         },
         retry_after_seconds=_RETRY_AFTER_SECONDS,
     )

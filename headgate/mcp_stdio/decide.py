@@ -24,6 +24,8 @@ from headgate.kernel.clock import Clock, system_clock
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.mcp_stdio.message import NotDecidedError
 from headgate.mcp_stdio.proposal import Proposal
+from headgate.policies.model import Verdict
+from headgate.policies.stated_risk import is_risk_stated
 from headgate.protocols.mcp_tool_list import OfferedTool
 
 _POLL_SECONDS: Final = 30
@@ -140,8 +142,11 @@ class Decisions:
             return Passed(action_id)
         if status != _PENDING:
             decision = answer["decision"]
-            details = {"policy_id": decision["policy_id"], "risk_level": decision["risk_level"]}
-            raise DeniedError(decision["reason"], details={"action_id": action_id, **details})
+            details = {"action_id": action_id, "policy_id": decision["policy_id"]}
+            # The answer does not say who rates the risk: the default of a denial may be nobody's judgement.
+            if is_risk_stated(Verdict.DENY, decision["risk_level"], is_named=False):
+                details["risk_level"] = decision["risk_level"]
+            raise DeniedError(decision["reason"], details=details)
         waiting = Waiting(action_id, answer["approval_id"] or "", answer["decision"]["reason"])
         return self._remember(proposal.digest, waiting)
 

@@ -66,11 +66,12 @@ async def test_what_is_allowed_passes() -> None:
     assert asked == ["POST /v1/actions"]
 
 
-async def test_what_is_denied_does_not() -> None:
-    made, _ = decisions(action("denied"))
+@pytest.mark.parametrize(("risk_level", "stated"), [("high", {}), ("critical", {"risk_level": "critical"})])
+async def test_what_is_denied_does_not(risk_level: str, stated: dict[str, str]) -> None:
+    made, _ = decisions(action("denied", decision={**DECISION, "risk_level": risk_level}))
     with pytest.raises(DeniedError, match="a reviewer decides") as denied:
         await made.decide(PROPOSAL)
-    assert denied.value.details == {"action_id": "act_1", "policy_id": "pol_1", "risk_level": "high"}
+    assert denied.value.details == {"action_id": "act_1", "policy_id": "pol_1", **stated}
 
 
 @pytest.mark.parametrize("answer", [401, 403, 409, 413, 429, 500, 503, httpx.ConnectError("gone")])
