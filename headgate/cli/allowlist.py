@@ -10,6 +10,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
@@ -71,9 +72,10 @@ def add(client: ApiClient, host: str, ports: tuple[int, ...], private: bool, not
 @click.option(
     "--port", "ports", type=click.IntRange(1, 65535), multiple=True, help="Remove only the entry with these ports."
 )
+@yes_option
 @json_option
 @client_option
-def remove(client: ApiClient, host: str, ports: tuple[int, ...], as_json: bool) -> None:
+def remove(client: ApiClient, host: str, ports: tuple[int, ...], yes: bool, as_json: bool) -> None:
     """Remove all entries of a destination, or only the entry with these ports."""
     document, tag = read_allowlist(client)
     kept = [
@@ -82,11 +84,13 @@ def remove(client: ApiClient, host: str, ports: tuple[int, ...], as_json: bool) 
     removed = len(document["destinations"]) - len(kept)
     if not removed:
         raise NotFoundError(f"{host} is not on the allowlist: headgate allowlist show lists the entries")
+    entries = f"{removed} {'entry' if removed == 1 else 'entries'}"
+    confirm(f"Remove {entries} of {safe(host)} from the allowlist?", yes=yes)
     changed = client.send(operations.put_settings_allowlist, {**document, "destinations": kept}, if_match=tag)
     if as_json:
         show_json(changed)
         return
-    click.echo(f"{safe(host)}: {removed} {'entry' if removed == 1 else 'entries'} removed")
+    click.echo(f"{safe(host)}: {entries} removed")
 
 
 def read_allowlist(client: ApiClient) -> tuple[dict[str, Any], str | None]:

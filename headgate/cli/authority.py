@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.local_data import data_dir_option, find_data
 from headgate.cli.tables import show_fields, show_json
 from headgate.cli.target import result_option, runtime_file_option
@@ -61,12 +62,13 @@ def export(output: Path | None, as_json: bool, data_dir: Path | None, runtime_fi
 
 
 @ca.command()
-@click.confirmation_option(prompt="Every agent must trust a new certificate. Continue?")
+@yes_option
 @result_option
 @data_dir_option
 @runtime_file_option
-def rotate(as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
+def rotate(yes: bool, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Create a new authority. Agents continue to receive the old certificate too."""
+    confirm("Create a new authority, which every agent must trust?", yes=yes)
     authority = _authority(find_data(data_dir, runtime_file))
     _show(authority.rotate(system_clock()), authority, as_json=as_json)
     restart = "Restart the proxies (or the instance) to use it, then run headgate env again in the agents' shells."

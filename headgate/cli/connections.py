@@ -12,8 +12,9 @@ import click
 from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.named_id import CONNECTION, id_of
-from headgate.cli.tables import show_fields, show_json, show_table
+from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
 
@@ -214,11 +215,14 @@ def test(client: ApiClient, connection: str, as_json: bool) -> None:
 
 @connections.command()
 @click.argument("connection")
+@yes_option
 @json_option
 @client_option
-def delete(client: ApiClient, connection: str, as_json: bool) -> None:
+def delete(client: ApiClient, connection: str, yes: bool, as_json: bool) -> None:
     """Delete a connection and its secret. Calls no longer carry the credential."""
-    answer = client.send(operations.delete_connection, id_of(client, CONNECTION, connection))
+    connection_id = id_of(client, CONNECTION, connection)
+    confirm(f"Delete the connection {safe(connection)} and its secret?", yes=yes)
+    answer = client.send(operations.delete_connection, connection_id)
     if as_json:
         show_json(answer)
         return

@@ -8,6 +8,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.named_id import MCP_TOOL, id_of
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
@@ -73,7 +74,7 @@ def accept(client: ApiClient, tool_id: str, sha256: str | None, as_json: bool) -
     if sha256 is None:
         shown = client.send(operations.get_mcp_tool, tool_id)
         click.echo(_difference(shown), err=True)
-        click.confirm(f"Accept this definition of {safe(shown['name'])}?", abort=True, err=True)
+        confirm(f"Accept this definition of {safe(shown['name'])}?", option="--sha256 DIGEST")
         sha256 = shown["seen_sha256"]
     answer = client.send(operations.accept_mcp_tool, tool_id, {"sha256": sha256})
     if as_json:
@@ -84,10 +85,12 @@ def accept(client: ApiClient, tool_id: str, sha256: str | None, as_json: bool) -
 
 @mcp_tools.command()
 @click.argument("server")
+@yes_option
 @json_option
 @client_option
-def forget(client: ApiClient, server: str, as_json: bool) -> None:
+def forget(client: ApiClient, server: str, yes: bool, as_json: bool) -> None:
     """Forget all tools of a server: the definitions that are seen next are accepted."""
+    confirm(f"Forget all tools of {safe(server)} and accept the definitions that are seen next?", yes=yes)
     answer = client.send(operations.delete_mcp_tools, server=server)
     if as_json:
         show_json(answer)

@@ -9,6 +9,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.lazy_group import LazyGroup, Place
 from headgate.cli.policy_cases import case_members, case_options
 from headgate.cli.policy_file import complaints_about
@@ -178,11 +179,13 @@ def show(client: ApiClient, policy: str, as_json: bool) -> None:
 @policy.command()
 @click.argument("policy")
 @click.option("--note", help="Note for the version history.")
+@yes_option
 @json_option
 @client_option
-def delete(client: ApiClient, policy: str, note: str | None, as_json: bool) -> None:
+def delete(client: ApiClient, policy: str, note: str | None, yes: bool, as_json: bool) -> None:
     """Delete a policy. Its versions are kept, and restore recovers it."""
     policy_id = policy_id_of(client, policy)
+    confirm(f"Delete the policy {safe(policy)}?", yes=yes)
     answer = client.send(operations.delete_policy, policy_id, change_note=note)
     if as_json:
         show_json(answer)

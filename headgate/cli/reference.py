@@ -12,7 +12,8 @@ _HEAD = """\
 
 The `--help` text of every command. `python -m headgate.cli.reference` generates this page; a test compares the two.
 Client commands find the instance by `--runtime-file`, `HEADGATE_RUNTIME_FILE`, `HEADGATE_API_URL` with
-`HEADGATE_TOKEN`, `./.headgate` if this user has started it, or the data directory of this user, in this order.
+`HEADGATE_TOKEN`, `./.headgate` if this user has started it, or the data directory of this user, in this order. Commands
+that delete something ask first: `--yes` answers, and is required without a terminal.
 """
 _WIDTH = 100
 

@@ -14,6 +14,7 @@ import click
 from headgate.cli.actor_text import People
 from headgate.cli.api_client import ApiClient, ApiError
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.named_id import REPORT, id_of
 from headgate.cli.progress import progress_bar
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -165,11 +166,13 @@ def download(client: ApiClient, report_id: str, output: Path | None, as_json: bo
 
 @reports.command()
 @click.argument("report_id")
+@yes_option
 @json_option
 @client_option
-def delete(client: ApiClient, report_id: str, as_json: bool) -> None:
+def delete(client: ApiClient, report_id: str, yes: bool, as_json: bool) -> None:
     """Delete a report with its file. The audit log still shows that it existed."""
     report_id = id_of(client, REPORT, report_id)
+    confirm(f"Delete the report {safe(report_id)} with its file?", yes=yes)
     answer = client.send(operations.delete_audit_report, report_id)
     if as_json:
         show_json(answer)

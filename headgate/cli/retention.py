@@ -12,8 +12,9 @@ from headgate.cli.actor_text import People
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.named_id import ACTION, HOLD, id_of
-from headgate.cli.tables import safe, show_json, show_table
+from headgate.cli.tables import counted, safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
 
@@ -131,18 +132,17 @@ def lift(client: ApiClient, hold_id: str, reason: str, as_json: bool) -> None:
     "--everything", is_flag=True, help="Also erase the payloads of their audit events. Event headers are kept."
 )
 @click.option("--reason", required=True, help="Shown in proof packs.")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation. Erasure cannot be undone.")
+@yes_option
 @json_option
 @runtime_file_option
 def erase(
     action_ids: tuple[str, ...], everything: bool, reason: str, yes: bool, as_json: bool, runtime_file: Path | None
 ) -> None:
-    """Erase the stored data of actions. Exit status 1 if an action could not be erased."""
-    if not yes:
-        click.confirm(f"Erase the stored data of {len(action_ids)} actions permanently?", abort=True)
+    """Erase the stored data of actions permanently. Exit status 1 if an action could not be erased."""
     depth: ErasureDepth = "everything" if everything else "bodies"
     client = ApiClient(find_target(runtime_file))
     whole = [id_of(client, ACTION, one) for one in action_ids]
+    confirm(f"Erase the stored data of {counted(len(whole), 'action')} permanently?", yes=yes)
     body: ErasureRequest = {"action_ids": whole, "depth": depth, "reason": reason}
     answer = client.send(operations.create_retention_erasure, body)
     if as_json:

@@ -8,6 +8,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import json_option
 from headgate.client import operations
@@ -71,14 +72,16 @@ def set_destination(
 
 @siem.command()
 @click.argument("name")
+@yes_option
 @json_option
 @client_option
-def remove(client: ApiClient, name: str, as_json: bool) -> None:
+def remove(client: ApiClient, name: str, yes: bool, as_json: bool) -> None:
     """Remove the destination NAME and its position in the log."""
     answer, tag = client.tagged(operations.get_settings_siem)
     destinations = _as_set(answer)
     if destinations.pop(name, None) is None:
         raise NotFoundError(f"No SIEM destination {name}. headgate siem list shows all.")
+    confirm(f"Remove the SIEM destination {safe(name)} and its position in the log?", yes=yes)
     changed = client.send(operations.put_settings_siem, {"destinations": destinations}, if_match=tag)
     if as_json:
         show_json(changed)

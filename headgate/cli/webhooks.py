@@ -9,6 +9,7 @@ import click
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
+from headgate.cli.confirmation import confirm, yes_option
 from headgate.cli.deliveries import follow_test, last_attempt
 from headgate.cli.named_id import WEBHOOK, WEBHOOK_DELIVERY, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
@@ -153,11 +154,13 @@ def disable(endpoint_id: str, as_json: bool, runtime_file: Path | None) -> None:
 
 @webhooks.command()
 @click.argument("endpoint_id")
+@yes_option
 @json_option
 @client_option
-def delete(client: ApiClient, endpoint_id: str, as_json: bool) -> None:
+def delete(client: ApiClient, endpoint_id: str, yes: bool, as_json: bool) -> None:
     """Delete an endpoint, its pending deliveries and its secrets."""
     endpoint_id = id_of(client, WEBHOOK, endpoint_id)
+    confirm(f"Delete the endpoint {safe(endpoint_id)}, its pending deliveries and its secrets?", yes=yes)
     answer = client.send(operations.delete_webhook, endpoint_id)
     if as_json:
         show_json(answer)

@@ -52,8 +52,8 @@ def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> Non
         ]
         assert agent.call("GET", upstream.url + path).status_code == 200
 
-        told(instance, "remove", "files.example.com")
-        told(instance, "remove", "127.0.0.1", "--port", port)
+        told(instance, "remove", "files.example.com", "--yes")
+        told(instance, "remove", "127.0.0.1", "--port", port, "--yes")
         assert listed(instance) == []
         assert error_of(agent.call("GET", upstream.url + path))["code"] == "DESTINATION_BLOCKED"
 

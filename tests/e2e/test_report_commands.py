@@ -33,7 +33,7 @@ def test_taken_later_deleted_and_then_not_there(instance: Instance, tmp_path: Pa
     taken = instance.try_subcommand("reports", "download", report_id, "--output", str(path))
     assert taken.returncode == 0, taken.stderr
     assert path.read_text("utf-8").startswith('"section","seq"')
-    assert instance.try_subcommand("reports", "delete", report_id).returncode == 0
+    assert instance.try_subcommand("reports", "delete", report_id, "--yes").returncode == 0
     gone = instance.try_subcommand("reports", "download", report_id)
     assert gone.returncode == 1
     assert f"no report {report_id}" in gone.stderr

@@ -33,7 +33,7 @@ def test_an_endpoint_from_its_first_day_to_its_last(instance: Instance) -> None:
     secret = done("rotate-secret", "--overlap", "0").strip()
     assert secret != made["secret"]
     Webhook(secret)  # the published library takes it
-    assert done("delete") == f"removed {made['id']}\n"
+    assert done("delete", "--yes") == f"removed {made['id']}\n"
     assert made["id"] not in instance.try_subcommand("webhooks", "list").stdout
     assert instance.try_subcommand("webhooks", "enable", made["id"]).returncode == 1
 

@@ -60,7 +60,7 @@ def _call(*words: str) -> None:
     [
         (("show", "Payments"), "GET", "/admin/policies/pol_17"),
         (("update", "Payments", "--disable"), "PATCH", "/admin/policies/pol_17"),
-        (("delete", "Payments"), "DELETE", "/admin/policies/pol_17"),
+        (("delete", "Payments", "--yes"), "DELETE", "/admin/policies/pol_17"),
         (("versions", "Payments"), "GET", "/admin/policies/pol_17/versions?limit=50"),
         (("diff", "Payments", "--from", "1", "--to", "2"), "GET", "/admin/policies/pol_17/diff?from=1&to=2"),
         (("index", "Payments"), "GET", "/admin/policies/pol_17/index"),

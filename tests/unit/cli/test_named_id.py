@@ -60,7 +60,7 @@ def _call(*words: str) -> None:
 
 COMMANDS = [
     (("webhooks", "test", "{}"), "whk", "/admin/webhooks/{}/test"),
-    (("webhooks", "delete", "{}"), "whk", "/admin/webhooks/{}"),
+    (("webhooks", "delete", "{}", "--yes"), "whk", "/admin/webhooks/{}"),
     (("webhooks", "disable", "{}"), "whk", "/admin/webhooks/{}"),
     (("webhooks", "rotate-secret", "{}"), "whk", "/admin/webhooks/{}/rotate-secret"),
     (("grants", "show", "{}"), "grt", "/admin/grants/{}"),
@@ -69,11 +69,11 @@ COMMANDS = [
     (("break-glass", "review", "{}", "--outcome", "justified"), "brk", "/admin/break-glass/{}/review"),
     (("reports", "show", "{}"), "rep", "/admin/audit/reports/{}"),
     (("reports", "download", "{}"), "rep", "/admin/audit/reports/{}"),
-    (("reports", "delete", "{}"), "rep", "/admin/audit/reports/{}"),
+    (("reports", "delete", "{}", "--yes"), "rep", "/admin/audit/reports/{}"),
     (("keys", "revoke", "{}"), "key", "/admin/keys/{}"),
     (("keys", "take-over", "{}"), "key", "/admin/keys/{}/take-over"),
     (("connections", "test", "{}"), "con", "/v1/connections/{}/test"),
-    (("connections", "delete", "{}"), "con", "/v1/connections/{}"),
+    (("connections", "delete", "{}", "--yes"), "con", "/v1/connections/{}"),
     (("retention", "lift", "{}", "--reason", "x"), "hld", "/admin/retention/holds/{}/lift"),
     (("users", "deactivate", "{}"), "usr", "/admin/users/{}/deactivate"),
     (("users", "sessions", "{}"), "usr", "/admin/users/{}/sessions"),
@@ -121,8 +121,8 @@ def test_a_part_of_several_ids(asked: list[Asked], words: tuple[str, ...], prefi
 @pytest.mark.parametrize(
     ("words", "path"),
     [
-        (("webhooks", "delete", "https://b.example"), f"/admin/webhooks/whk_{TWO}"),
-        (("connections", "delete", "first"), f"/v1/connections/con_{ONE}"),
+        (("webhooks", "delete", "https://b.example", "--yes"), f"/admin/webhooks/whk_{TWO}"),
+        (("connections", "delete", "first", "--yes"), f"/v1/connections/con_{ONE}"),
         (("keys", "revoke", "first"), f"/admin/keys/key_{ONE}"),
         (("users", "deactivate", "bob@example.com"), f"/admin/users/usr_{TWO}/deactivate"),
         (("org", "invitations", "first"), f"/admin/organizations/org_{ONE}/invitations"),

@@ -53,9 +53,9 @@ async def test_add_list_show_test_delete(run) -> None:
     assert "header x-token" in shown.output and "s3cr3t" not in shown.output
     tested = await run("test", "svc")
     assert tested.exit_code == 0 and tested.output.startswith("unknown: ")
-    missing = await run("delete", "other")
+    missing = await run("delete", "other", "--yes")
     assert missing.exit_code != 0 and missing.output.startswith("headgate: no connection other")
-    removed = await run("delete", "svc")
+    removed = await run("delete", "svc", "--yes")
     assert removed.exit_code == 0, removed.output
     assert (await run("list")).output == "no connections. Create one with headgate connections add NAME\n"
 

@@ -80,6 +80,6 @@ async def test_the_commands(gate) -> None:
     status, listed = await run("list")
     assert status == 0
     assert ["hec", "working"] in [line.split()[:2] for line in listed.splitlines()]
-    assert (await run("remove", "hec"))[0] == 0
-    assert (await run("remove", "hec"))[0] != 0
+    assert (await run("remove", "hec", "--yes"))[0] == 0
+    assert (await run("remove", "hec", "--yes"))[0] != 0
     assert set((await gate.person().get(_PATH)).json()["destinations"]) == {"kept"}
