@@ -71,14 +71,15 @@ def find_instance(
     named = runtime_file or _path(environment.get("HEADGATE_RUNTIME_FILE"))
     if named is not None:
         return read_runtime_file(named)
-    found = default_runtime_file(environment)
+    configured = named_data_directory(environment)
+    found = _runtime_file_in(configured, environment)
     if found is None:
         raise UnavailableError(
             "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
             f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}{about_foreign_data(environment)}"
         )
     information = read_runtime_file(found)
-    if named_data_directory(environment) is None:
+    if configured is None:
         _say_if_elsewhere(found, information, environment)
     return information
 
@@ -93,7 +94,11 @@ def _say_if_elsewhere(found: Path, information: RuntimeInformation, environment:
 
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
     """The runtime file of an instance that the caller did not name, if one is found."""
-    configured = named_data_directory(environment)
+    return _runtime_file_in(named_data_directory(environment), environment)
+
+
+def _runtime_file_in(configured: Path | None, environment: Mapping[str, str]) -> Path | None:
+    """``configured``: the data directory that the environment names."""
     folders = [configured] if configured else [*local_data(environment), default_data_directory(environment)]
     files = [DataDirectory(folder).runtime_file for folder in folders]
     if not configured and (last := last_started(environment)) is not None:
