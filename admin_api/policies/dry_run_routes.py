@@ -94,6 +94,7 @@ async def simulate(
         messages=list(verdict.messages),
         error=verdict.error is not None,
         trace=[one.record() for one in simulation.trace] if body.trace else None,
+        warnings=list(simulation.warnings),
         overall=WouldDecideAnswer(**decision_members(content.decision, names | content.names)),
         nlp=[nlp_word(one) for one in content.policies],
         action=action_seen(hypothesis.candidate.draft, _shown(hypothesis.candidate.draft)),

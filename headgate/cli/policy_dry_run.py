@@ -13,6 +13,7 @@ from headgate.cli.agent_name import agent_id_of
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
+from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
@@ -133,6 +134,7 @@ def simulate(
     if as_json:
         show_json(answer)
         return
+    show_warnings(answer, file=file)
     show_fields([("says", answer["said"] or "nothing"), ("rules", ", ".join(answer["rules"]))])
     _show_decision(answer)
     overall = answer["overall"]

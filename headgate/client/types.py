@@ -3349,6 +3349,7 @@ class SimulationAnswer(TypedDict):
     said: Verdict | None
     trace: list[dict[str, Any]] | None
     version: int | None
+    warnings: list[str]
 
 
 class SimulationBody(TypedDict):

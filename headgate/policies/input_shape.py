@@ -1,6 +1,7 @@
 """The shape of the policies' ``input`` (``headgate.actions.rego_input``), to find paths that never exist."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Final
 
 
@@ -148,16 +149,41 @@ def _below(path: str, members: Members) -> list[str]:
     return found
 
 
-def unknown_part(path: tuple[str, ...]) -> tuple[str, tuple[str, ...]] | None:
-    """The first part of ``input.path`` that never exists, as written so far, and the members that do exist.
+@dataclass(frozen=True, slots=True)
+class UnknownPart:
+    """The first part of a path that never exists, as written so far (``input.htp``), the members that do exist there,
+    and the path that is probably meant. ``nearest`` None: no member has a similar name."""
 
-    None: every part may exist.
-    """
+    written: str
+    there: tuple[str, ...]
+    nearest: str | None
+
+
+def unknown_part(path: tuple[str, ...]) -> UnknownPart | None:
+    """Of ``input.path``. None: every part may exist."""
+    depth, here = _known_until(path)
+    if here is None or depth == len(path):
+        return None
+    there = tuple(here.names)
+    meant = get_close_matches(path[depth], there, n=1)
+    nearest = None if not meant else _as_far_as_known((*path[:depth], *meant, *path[depth + 1 :]))
+    return UnknownPart(_written(path[: depth + 1]), there, nearest)
+
+
+def _as_far_as_known(path: tuple[str, ...]) -> str:
+    depth, here = _known_until(path)
+    return _written(path if here is None else path[:depth])
+
+
+def _known_until(path: tuple[str, ...]) -> tuple[int, Members | None]:
+    """How many parts exist, and what the last of them holds; None: any members."""
     here: Members | None = INPUT
     for depth, part in enumerate(path):
-        if here is None:
-            return None
-        if part not in here.names:
-            return ".".join(("input", *path[: depth + 1])), tuple(here.names)
+        if here is None or part not in here.names:
+            return depth, here
         here = here.names[part]
-    return None
+    return len(path), here
+
+
+def _written(path: tuple[str, ...]) -> str:
+    return ".".join(("input", *path))

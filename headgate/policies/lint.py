@@ -115,10 +115,11 @@ def _unknown_input(tree: JsonObject) -> Iterator[Finding]:
         return
     for mention in mentions([tree["imports"], tree["rules"]]):
         if mention.root == "input" and (unknown := unknown_part(mention.path)) is not None:
-            written, there = unknown
-            parent = written.rpartition(".")[0]
-            instead = f"{parent} has {', '.join(there)}" if there else f"{parent} has no members"
-            yield Finding(FindingCode.UNKNOWN_INPUT, f"{written} is never there: {instead}", mention.place)
+            parent = unknown.written.rpartition(".")[0]
+            meant = f" (did you mean {unknown.nearest}?)" if unknown.nearest else ""
+            instead = f"{parent} has {', '.join(unknown.there)}" if unknown.there else f"{parent} has no members"
+            message = f"{unknown.written} is never there{meant}: {instead}"
+            yield Finding(FindingCode.UNKNOWN_INPUT, message, mention.place)
 
 
 def _unknown_data(tree: JsonObject, data_roots: frozenset[str]) -> Iterator[Finding]:

@@ -204,5 +204,7 @@ def _path(section: Section, field: str) -> tuple[str, ...]:
     path = tuple(field.removeprefix("input.").split("."))
     unknown = unknown_part(path)
     if unknown is not None:
-        raise section.fail(field, f"no request has this member; known: {', '.join(unknown[1]) or 'none'}")
+        meant = f"did you mean {unknown.nearest}? " if unknown.nearest else ""
+        known = ", ".join(unknown.there) or "none"
+        raise section.fail(field, f"no request has this member; {meant}known: {known}")
     return path

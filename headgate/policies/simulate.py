@@ -15,11 +15,12 @@ from headgate.policies.trial import refuse_where_refused, run_child
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The policy's answer, every rule's value on request, and the evaluation time."""
+    """The policy's answer, every rule's value on request, the evaluation time, and probable mistakes in the text."""
 
     raw: RawAnswer
     trace: tuple[RuleValue, ...]
     time_ms: float
+    warnings: tuple[str, ...]
 
 
 async def simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> Simulation:
@@ -37,6 +38,7 @@ async def simulate(text: str, data: bytes, libraries: Libraries, input_bytes: by
         RawAnswer(str(document["answer"]).encode(), None if error is None else str(error)),
         tuple(_rule_value(cast("JsonObject", one)) for one in cast("list[JsonValue]", document["trace"])),
         float(str(document["time_ms"])),
+        tuple(str(one) for one in cast("list[JsonValue]", document["warnings"])),
     )
 
 

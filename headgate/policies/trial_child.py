@@ -20,7 +20,7 @@ import regorus
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.policies.answer import verdict_of
-from headgate.policies.compile import SOURCE_NAME, Libraries, PolicyRefusedError, compile_policy
+from headgate.policies.compile import SOURCE_NAME, CompiledPolicy, Libraries, PolicyRefusedError, compile_policy
 from headgate.policies.explain import ask, parse_input, rule_values
 from headgate.policies.lint import lint
 from headgate.policies.model import RulePolicy
@@ -97,18 +97,25 @@ def _run(request: JsonObject) -> Iterator[JsonObject]:
 
 
 def _simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, *, trace: bool) -> JsonObject:
-    engine, document = compile_policy(text, data, libraries).engine, parse_input(input_bytes)
+    compiled, document = compile_policy(text, data, libraries), parse_input(input_bytes)
+    engine = compiled.engine
     started = perf_counter_ns()
     raw = ask(engine, document)
     time_ms = round((perf_counter_ns() - started) / 1_000_000, 3)
     values: list[JsonValue] = [one.record() for one in rule_values(engine, document)] if trace else []
-    return {"answer": raw.answer.decode(), "error": raw.error, "trace": values, "time_ms": time_ms}
+    return {
+        "answer": raw.answer.decode(),
+        "error": raw.error,
+        "trace": values,
+        "time_ms": time_ms,
+        "warnings": [*_findings(compiled, text)],
+    }
 
 
 def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
     compiled = compile_policy(text, data, libraries)
     engine = compiled.engine
-    findings = lint(engine.ast(), text, compiled.conditions, compiled.data.roots)
+    findings = _findings(compiled, text)
     now = datetime.now(UTC)
     policy = RulePolicy("", 1, "", None, text, True, 0, None, now, now)
     warnings: dict[str, str] = {}
@@ -124,7 +131,12 @@ def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
         else:
             if verdict.error is not None:
                 raise refusal_for(f"on the sample call “{name}”: {verdict.error}")
-    return [*(one.sentence(SOURCE_NAME) for one in findings), *list(warnings.values())[:_WARNINGS_MAX]]
+    return [*findings, *list(warnings.values())[:_WARNINGS_MAX]]
+
+
+def _findings(compiled: CompiledPolicy, text: str) -> list[str]:
+    found = lint(compiled.engine.ast(), text, compiled.conditions, compiled.data.roots)
+    return [one.sentence(SOURCE_NAME) for one in found]
 
 
 def limit_this_process() -> None:

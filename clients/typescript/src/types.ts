@@ -3041,6 +3041,7 @@ export interface SimulationAnswer {
   said: Verdict | null;
   trace: { [name: string]: unknown }[] | null;
   version: number | null;
+  warnings: string[];
 }
 
 /** POST /admin/policies/{id}/simulate: the same, of one policy: the saved one, a version of it, or a draft. */

@@ -188,7 +188,10 @@ def test_the_text_is_readable_and_keeps_the_index_useful() -> None:
         ([rule(conditions={"conditionGroups": [group(condition("params.x", "exists", 1))]})], "take none"),
         ([rule(conditions={"conditionGroups": [group(condition("params.x", "equals"))]})], "takes one"),
         ([rule(conditions={"conditionGroups": [{"params x": 1}]})], "a path such as"),
-        ([rule(conditions={"conditionGroups": [{"param.x": 1}]})], "no request has this member"),
+        (
+            [rule(conditions={"conditionGroups": [{"param.x": 1}]})],
+            "no request has this member; did you mean input.params.x? known: tool, ",
+        ),
         ([rule(conditions={"conditionGroups": [group(operator="xor")]})], "all (and) or any (or)"),
         ([rule(id="a"), rule(id="a")], "the id of another rule"),
         ([rule(when="now")], "rules[0].when: unknown"),

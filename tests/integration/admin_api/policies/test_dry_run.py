@@ -149,6 +149,9 @@ async def test_a_policy_is_simulated_as_saved_in_a_version_and_as_a_draft(gate, 
     silent = (await admin.post(path, json={"action": ACTIONS[0]})).json()
     assert (silent["decision"], silent["said"], silent["policy_id"]) == ("deny", None, None)
     assert silent["overall"]["decision"] == "allow"
+    misspelled = SECOND.replace("input.params", "input.parms")
+    (*_, warning) = (await admin.post(path, json={**call, "content": misspelled})).json()["warnings"]
+    assert "(did you mean input.params" in warning
 
 
 async def test_a_draft_that_never_ends_harms_nobody(gate, second) -> None:
