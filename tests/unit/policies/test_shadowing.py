@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from headgate.policies.compile import compile_policy
+from headgate.policies.defaults import DefaultPolicy, default_policies
+from headgate.policies.hiding import hiding_warnings
 from headgate.policies.model import RulePolicy
 from headgate.policies.shadowing import hidden_by_allow
 
@@ -44,3 +46,25 @@ def test_hidden_by_allow(
     warnings = hidden_by_allow(conditioned(saved, "saved", saved_priority), [conditioned(other, "other", 100)])  # type: ignore[arg-type, list-item]  # conditions
     assert len(warnings) == (warning is not None)
     assert warning is None or warning in warnings[0]
+
+
+@pytest.mark.parametrize("default", default_policies(), ids=lambda one: one.key)
+def test_every_allow_of_an_organization_decides_before_the_defaults(
+    rule_policy: Callable[..., RulePolicy], default: DefaultPolicy
+) -> None:
+    def hidden(text: str) -> tuple[str, ...]:
+        own = rule_policy(HEAD + "allow := true", policy_id="pol_own", name="own", priority=100)
+        last = rule_policy(text, policy_id="pol_last", name=default.name, priority=default.priority)
+        return hiding_warnings(own, [last], b'{"allowlist": {}}', ())
+
+    assert hidden(default.rego_policy) == ()
+    (warning,) = hidden(default.rego_policy + '\ndeny if input.http.host == "a.example"\n')
+    assert "allows never reach the deny" in warning
+
+
+def test_the_allow_of_a_default_policy_hides_a_later_deny(rule_policy: Callable[..., RulePolicy]) -> None:
+    (providers,) = (one for one in default_policies() if one.key == "model_providers")
+    default = rule_policy(providers.rego_policy, policy_id="pol_first", name=providers.name, priority=999)
+    own = rule_policy(HEAD + "deny := true", policy_id="pol_own", name="own", priority=1000)
+    (warning,) = hiding_warnings(own, [default], b'{"allowlist": {}}', ())
+    assert warning.startswith(f'calls that "{providers.name}" (priority 999) allows never reach the deny of "own"')
