@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, earliest_id
 
 _REQUEST_MAX_BYTES: Final = 1 << 20
 _CLOCKS_APART: Final = timedelta(minutes=5)
@@ -110,19 +111,13 @@ def _recorded(row: Mapping[str, Any]) -> RecordedAction:
 
 
 def _parameters(org_id: str, wanted: ReplayRange, after: str | None) -> dict[str, object]:
+    """An id sorts by the millisecond of its making, which is when the action was recorded, less what clocks differ: so
+    the key leads to a range of time, and no other index is needed."""
     return {
         "org": org_id,
-        "after": after or _first_id_at(wanted.start - _CLOCKS_APART),
-        "before": _first_id_at(wanted.end + _CLOCKS_APART),
+        "after": after or earliest_id(IdPrefix.ACTION, wanted.start, -_CLOCKS_APART),
+        "before": earliest_id(IdPrefix.ACTION, wanted.end, _CLOCKS_APART),
         "start": wanted.start,
         "end": wanted.end,
         "agent": wanted.agent_id,
     }
-
-
-def _first_id_at(instant: datetime) -> str:
-    """An id sorts by the millisecond of its making (``headgate.kernel.ids``), which is when the action was recorded,
-    less what clocks differ: so the key leads to a range of time, and no other index is needed."""
-    milliseconds = max(0, min(int(instant.timestamp() * 1000), (1 << 48) - 1))
-    digits = f"{milliseconds:012x}"
-    return f"act_{digits[:8]}-{digits[8:]}"

@@ -7,7 +7,7 @@ says how far back it looked, and where to go on.
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from headgate.actions.model import Action
@@ -20,7 +20,6 @@ _AT_ONCE: Final = 200
 _ANY: Final = ActionFilter()
 _RECORDED_WITHIN: Final = timedelta(minutes=1)
 """Of the making of an action's identifier, clocks of other machines included."""
-_FIRST, _LAST = datetime(1970, 1, 2, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +78,9 @@ def _within(wanted: ActionSearch) -> ActionFilter:
     """With the identifiers that the range of time can have, so that what lies outside of it is not looked through."""
     return replace(
         wanted.indexed,
-        from_id=None if wanted.start is None else _id_at(wanted.start, -_RECORDED_WITHIN),
-        before_id=None if wanted.end is None else _id_at(wanted.end, _RECORDED_WITHIN),
+        from_id=None if wanted.start is None else earliest_id(IdPrefix.ACTION, wanted.start, -_RECORDED_WITHIN),
+        before_id=None if wanted.end is None else earliest_id(IdPrefix.ACTION, wanted.end, _RECORDED_WITHIN),
     )
-
-
-def _id_at(moment: datetime, apart: timedelta) -> str:
-    return earliest_id(IdPrefix.ACTION, min(max(moment, _FIRST), _LAST) + apart)
 
 
 async def search_actions(

@@ -226,8 +226,8 @@ def _created(wanted: ApprovalFilter, parts: list[sql.Composable], values: dict[s
     if wanted.created_from is not None:
         parts.append(sql.SQL("p.created_at >= %(from)s AND p.approval_id >= %(from_id)s"))
         values["from"] = wanted.created_from
-        values["from_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_from - _CLOCK_SLACK)
+        values["from_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_from, -_CLOCK_SLACK)
     if wanted.created_to is not None:
         parts.append(sql.SQL("p.created_at <= %(to)s AND p.approval_id < %(to_id)s"))
         values["to"] = wanted.created_to
-        values["to_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_to + _CLOCK_SLACK)
+        values["to_id"] = earliest_id(IdPrefix.APPROVAL, wanted.created_to, _CLOCK_SLACK)

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import time
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
@@ -59,9 +59,12 @@ def new_id(prefix: IdPrefix) -> str:
     return f"{prefix}_{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
-def earliest_id(prefix: IdPrefix, moment: datetime) -> str:
-    """What sorts at or before every identifier of this type that is made at ``moment`` or later."""
-    digits = f"{max(int(moment.timestamp() * 1000), 0):012x}"
+def earliest_id(prefix: IdPrefix, moment: datetime, apart: timedelta = timedelta()) -> str:
+    """What sorts at or before every identifier of this type that is made at ``moment + apart`` or later.
+
+    The sum is made of seconds: a client may ask for 9999-12-31, after which there is no ``datetime``.
+    """
+    digits = f"{max(int((moment.timestamp() + apart.total_seconds()) * 1000), 0):012x}"
     return f"{prefix}_{digits[:8]}-{digits[8:12]}"
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from headgate.actions.masking import default_masker
 from headgate.db.database import Connection
 from headgate.kernel.clock import rfc3339
+from headgate.kernel.ids import IdPrefix, earliest_id
 from headgate.reconciliation.compare import differences
 from headgate.reconciliation.model import Difference, Reconciliation, Recorded
 from headgate.reconciliation.window_store import (
@@ -51,7 +52,7 @@ async def reconcile(
     action."""
     found = await missed_entries(connection, org_id, start, end, MOST_DIFFERENCES)
     count, after = 0, _first_id(start)
-    last = None if end is None else _id_at(end + _MINTED_WITHIN)
+    last = None if end is None else earliest_id(IdPrefix.ACTION, end, _MINTED_WITHIN)
     dropped = _Dropped(connection, org_id)
     while True:
         upper = await next_bound(connection, org_id, after)
@@ -114,13 +115,7 @@ def _is_within(recorded: Recorded, start: datetime | None, end: datetime | None)
 
 
 def _first_id(start: datetime | None) -> str:
-    return "" if start is None else _id_at(start - _MINTED_WITHIN)
-
-
-def _id_at(moment: datetime) -> str:
-    """The smallest identifier of that moment (UUIDv7 begins with milliseconds since 1970)."""
-    milliseconds = f"{max(int(moment.timestamp() * 1000), 0):012x}"
-    return f"act_{milliseconds[:8]}-{milliseconds[8:]}"
+    return "" if start is None else earliest_id(IdPrefix.ACTION, start, -_MINTED_WITHIN)
 
 
 def _masked(one: Difference) -> Difference:

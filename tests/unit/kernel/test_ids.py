@@ -2,11 +2,12 @@
 
 import time
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, new_id, parse_id
+from headgate.kernel.ids import IdPrefix, earliest_id, new_id, parse_id
 
 _UUID = "01932c07-209c-7000-8000-000000000000"
 
@@ -25,6 +26,19 @@ def test_ids_differ_and_sort_by_their_millisecond() -> None:
     made = [new_id(IdPrefix.ACTION) for _ in range(1000)]
     assert len(set(made)) == len(made)
     assert [one[:17] for one in made] == sorted(one[:17] for one in made)
+
+
+def test_the_earliest_id_of_a_time() -> None:
+    at = datetime(2022, 2, 22, 19, 22, 22, tzinfo=UTC)  # RFC 9562, A.6
+    assert earliest_id(IdPrefix.ACTION, at) == "act_017f22e2-79b0"
+    assert earliest_id(IdPrefix.ACTION, at - timedelta(hours=1), timedelta(hours=1)) == "act_017f22e2-79b0"
+
+
+def test_the_ends_of_time_have_an_earliest_id() -> None:
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    day = timedelta(days=1)
+    assert earliest_id(IdPrefix.ACTION, first, -day) == "act_00000000-0000"
+    assert new_id(IdPrefix.ACTION) < earliest_id(IdPrefix.ACTION, last, day)
 
 
 def test_a_bare_uuid_is_accepted() -> None:

@@ -270,6 +270,7 @@ async def test_lists_by_everything(new_gate) -> None:
         (f"start_date={(now - timedelta(minutes=1)).isoformat().replace('+', '%2B')}", 1),
         (f"end_date={(now - timedelta(minutes=1)).isoformat().replace('+', '%2B')}", 0),
         ("start_date=2020-01-01&end_date=2020-12-31", 0),
+        ("start_date=0001-01-01&end_date=9999-12-31", 1),
     ):
         answer = await root.get(f"/v1/approvals?{query}")
         assert answer.status_code == 200, answer.text

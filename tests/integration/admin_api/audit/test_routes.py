@@ -234,6 +234,8 @@ async def test_verification_of_everything_and_of_a_range(gate, decided: dict) ->
     assert (nothing["valid"], nothing["events_verified"], nothing["first_event"]) == (True, 0, None)
     today = {"start_date": str(datetime.now(UTC).date() - timedelta(days=1))}
     assert (await admin.post("/admin/audit/verify", json=today)).json() == everything
+    widest = {"start_date": "0001-01-01", "end_date": "9999-12-31"}
+    assert (await admin.post("/admin/audit/verify", json=widest)).json() == everything
     for bad in ({"start_date": "x"}, {"more": 1}, {"start_date": "2026-02-02", "end_date": "2026-02-01"}):
         assert (await admin.post("/admin/audit/verify", json=bad)).status_code == 400
 
