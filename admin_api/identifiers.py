@@ -4,6 +4,7 @@ A path whose identifier is malformed names nothing, so it answers 404 as an unkn
 (``admin_api.errors.answer_validation_error``); elsewhere it is 400.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +19,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
 from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path, parse_module_path
 from headgate.policies.terms import GROUP_NAME
+from headgate.protocols.names import NAME_LENGTH_MAX, fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,15 @@ def _entry_id(text: str) -> str:
     return text
 
 
+def _call_name(text: str) -> str:
+    if fits(text):
+        return text
+    raise ValidationError(
+        f"no tool or operation is called {json.dumps(text[:NAME_LENGTH_MAX])}: a name has lower-case letters, digits"
+        f" and _, begins with a letter, and has at most {NAME_LENGTH_MAX} characters"
+    )
+
+
 AbsenceId = Annotated[str, identifier(IdPrefix.ABSENCE)]
 ActionId = Annotated[str, identifier(IdPrefix.ACTION)]
 AgentId = Annotated[str, identifier(IdPrefix.AGENT)]
@@ -77,6 +88,8 @@ SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
 UserId = Annotated[str, identifier(IdPrefix.USER)]
 WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
 JournalEntryId = Annotated[str, Named(_entry_id, f"^{ENTRY_ID.pattern}$", "4711-0")]
+CallName = Annotated[str, Named(_call_name, f"^[a-z][a-z0-9_]{{0,{NAME_LENGTH_MAX - 1}}}$", "create_issue")]
+"""Of a tool or of an operation."""
 GroupName = Annotated[str, Named(parse_group_name, f"^{GROUP_NAME.pattern}$", "release-managers")]
 DataPath = Annotated[str, Named(parse_data_path, DATA_PATH, "limits.hard")]
 ModulePath = Annotated[str, Named(parse_module_path, MODULE_PATH, "time.windows")]

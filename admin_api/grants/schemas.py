@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 from pydantic import AwareDatetime, ConfigDict, Field, StrictFloat, StrictInt
 
 from admin_api.description.choices import exactly_one
-from admin_api.identifiers import AgentId, PolicyId
+from admin_api.identifiers import AgentId, CallName, PolicyId
 from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.grants.conditions import (
@@ -116,8 +116,8 @@ class NewGrant(_Bounds):
     """POST /admin/grants."""
 
     agent_id: AgentId
-    tool: str = Field(max_length=64)
-    operation: str = Field(max_length=64)
+    tool: CallName
+    operation: CallName
     conditions: list[ConditionBody] = Field(
         max_length=CONDITIONS_MAX, description=_CONDITIONS + " An empty list: any params."
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat
 
 from admin_api.json_values import WholeNumber
-from admin_api.nlp_policies.schemas import ScopeBody
+from admin_api.nlp_policies.schemas import NewScope
 from admin_api.schema import BaseModel
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import (
@@ -32,7 +32,7 @@ class NlpPolicyChange(BaseModel):
     threshold: StrictFloat | None = Field(default=None, ge=0, le=1)
     enabled: StrictBool | None = None
     prompt: str | None = Field(default=None, max_length=PROMPT_MAX_CHARACTERS)
-    scope: ScopeBody | None = None
+    scope: NewScope | None = None
     on_match: OnMatch | None = None
     on_error: Literal["deny", "require_approval"] | None = None
     on_unscannable: Literal["allow", "deny", "require_approval"] | None = None
@@ -55,7 +55,7 @@ class NlpPolicyChange(BaseModel):
 
 
 def _typed(name: str, value: Any) -> Any:
-    if isinstance(value, ScopeBody):
+    if isinstance(value, NewScope):
         return value.scope()
     if name in ("on_error", "on_unscannable") and value is not None:
         return Verdict(value)

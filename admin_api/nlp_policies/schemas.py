@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat
 
+from admin_api.identifiers import AgentId, CallName
 from admin_api.json_values import WholeNumber
 from admin_api.schema import BaseModel
 from headgate.nlp_policies.check import warnings_about
@@ -68,6 +69,17 @@ class ScopeBody(BaseModel):
         )
 
 
+class NewScope(ScopeBody):
+    """Names that no call can have would make a policy that evaluates nothing."""
+
+    tools: list[CallName] = Field(default_factory=list, max_length=SCOPE_MAX)
+    operations: list[CallName] = Field(default_factory=list, max_length=SCOPE_MAX)
+    agents: list[AgentId] = Field(default_factory=list, max_length=SCOPE_MAX)
+    except_tools: list[CallName] = Field(
+        default_factory=list, max_length=SCOPE_MAX, description="Tools whose calls the policy skips."
+    )
+
+
 class NewNlpPolicy(BaseModel):
     """POST /admin/nlp-policies."""
 
@@ -92,7 +104,7 @@ class NewNlpPolicy(BaseModel):
     prompt: str | None = Field(
         default=None, max_length=PROMPT_MAX_CHARACTERS, description="The prompt. For keywords, one per line."
     )
-    scope: ScopeBody = Field(default_factory=ScopeBody)
+    scope: NewScope = Field(default_factory=NewScope)
     on_match: OnMatch = Field(
         default=OnMatch.REQUIRE_APPROVAL,
         description="tag (provider embedded): the call passes, labelled with the kinds of what was found. mask"

@@ -2248,7 +2248,7 @@ class NewNlpPolicy(TypedDict):
     on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str]
-    scope: NotRequired[ScopeBody]
+    scope: NotRequired[NewScope]
     threshold: NotRequired[float]
     type: NlpPolicyType
 
@@ -2305,6 +2305,18 @@ class NewReport(TypedDict):
     type: ReportType
 
 
+class NewScope(TypedDict):
+    """Names that no call can have would make a policy that evaluates nothing."""
+
+    agents: NotRequired[list[str]]
+    direction: NotRequired[Direction]
+    except_headers: NotRequired[list[ScopeName]]
+    except_tools: NotRequired[list[str]]
+    kinds: NotRequired[list[ScopeName]]
+    operations: NotRequired[list[str]]
+    tools: NotRequired[list[str]]
+
+
 class NlpPolicyAnswer(TypedDict):
     created_at: str
     daily_limit: int
@@ -2337,7 +2349,7 @@ class NlpPolicyChange(TypedDict):
     on_unscannable: NotRequired[Literal["allow", "deny", "require_approval"] | None]
     prompt: NotRequired[str | None]
     provider: NotRequired[str | None]
-    scope: NotRequired[ScopeBody | None]
+    scope: NotRequired[NewScope | None]
     threshold: NotRequired[float | None]
     type: NotRequired[NlpPolicyType | None]
     version: NotRequired[int | None]

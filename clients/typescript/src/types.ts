@@ -2045,7 +2045,7 @@ export interface NewNlpPolicy {
   on_unscannable?: "allow" | "deny" | "require_approval" | null;
   prompt?: string | null;
   provider?: string;
-  scope?: ScopeBody;
+  scope?: NewScope;
   threshold?: number;
   type: NlpPolicyType;
 }
@@ -2083,6 +2083,17 @@ export interface NewReport {
   type: ReportType;
 }
 
+/** Names that no call can have would make a policy that evaluates nothing. */
+export interface NewScope {
+  agents?: string[];
+  direction?: Direction;
+  except_headers?: ScopeName[];
+  except_tools?: string[];
+  kinds?: ScopeName[];
+  operations?: string[];
+  tools?: string[];
+}
+
 export interface NlpPolicyAnswer {
   created_at: string;
   daily_limit: number;
@@ -2115,7 +2126,7 @@ export interface NlpPolicyChange {
   on_unscannable?: "allow" | "deny" | "require_approval" | null;
   prompt?: string | null;
   provider?: string | null;
-  scope?: ScopeBody | null;
+  scope?: NewScope | null;
   threshold?: number | null;
   type?: NlpPolicyType | null;
   version?: number | null;

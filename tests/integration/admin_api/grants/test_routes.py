@@ -187,6 +187,9 @@ async def test_approve_and_grant_where_the_policy_does_not(gate, params, says) -
         {"sum": {"param": "amount", "at_most": 0}},
         {"policy_ids": ["pol_00000000-0000-7000-8000-000000000000"]},
         {"surprise": 1},
+        {"tool": ""},
+        {"tool": "Write"},
+        {"operation": "a\0b"},
     ],
 )
 async def test_what_is_no_grant(gate, changes) -> None:

@@ -46,6 +46,28 @@ async def _tested(admin: httpx.AsyncClient, policy: dict[str, Any], content: str
     return answer.json()  # type: ignore[no-any-return]
 
 
+@pytest.mark.parametrize(
+    "scope",
+    [
+        {"tools": ["HTTP"]},
+        {"tools": ["http*"]},
+        {"operations": ["a\0b"]},
+        {"except_tools": ["A tool"]},
+        {"agents": ["my-agent"]},
+        {"agents": ["usr_01a22858-0fdc-7379-a883-6c9453567139"]},
+    ],
+)
+async def test_a_scope_that_no_call_is_in_is_refused(gate: Gate, scope: dict[str, list[str]]) -> None:
+    admin = gate.person()
+    refused = await admin.post(_PATH, json={**_PII, "scope": scope})
+    assert refused.status_code == 400, refused.text
+    [named] = scope
+    assert refused.json()["error"]["details"]["field"] == f"scope.{named}[0]"
+    made = await _created(admin, {**_PII, "scope": {"agents": [gate.agent_id.removeprefix("agt_")]}})
+    assert made["scope"]["agents"] == [gate.agent_id]
+    assert (await admin.patch(f"{_PATH}/{made['id']}", json={"scope": scope})).status_code == 400
+
+
 async def test_a_policy_lives_in_versions(gate: Gate) -> None:
     admin = gate.person()
     made = await _created(admin, _PII)
