@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from admin_api.text import StorableText
 from headgate.approvals.groups import parse_group_name
 from headgate.journal.set_aside import ENTRY_ID, parse_entry_id
 from headgate.kernel.errors import ValidationError
-from headgate.kernel.ids import IdPrefix, id_pattern, parse_id
+from headgate.kernel.ids import IdPrefix, full_id, id_pattern, parse_id
 from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path, parse_module_path
 from headgate.policies.terms import GROUP_NAME
 from headgate.protocols.names import NAME_LENGTH_MAX, fits
@@ -62,6 +63,11 @@ def _call_name(text: str) -> str:
     )
 
 
+def _holding_policy(text: str) -> str:
+    """A rule policy or a content policy; a bare UUID is a rule policy's."""
+    return parse_id(IdPrefix.NLP_POLICY if text.startswith(f"{IdPrefix.NLP_POLICY}_") else IdPrefix.POLICY, text)
+
+
 AbsenceId = Annotated[str, identifier(IdPrefix.ABSENCE)]
 ActionId = Annotated[str, identifier(IdPrefix.ACTION)]
 AgentId = Annotated[str, identifier(IdPrefix.AGENT)]
@@ -82,6 +88,15 @@ LegalHoldId = Annotated[str, identifier(IdPrefix.LEGAL_HOLD)]
 NlpPolicyId = Annotated[str, identifier(IdPrefix.NLP_POLICY)]
 OrganizationId = Annotated[str, identifier(IdPrefix.ORGANIZATION)]
 PolicyId = Annotated[str, identifier(IdPrefix.POLICY)]
+HoldingPolicyId = Annotated[
+    str,
+    Named(
+        _holding_policy,
+        id_pattern(IdPrefix.POLICY).replace("(pol_)", "(pol_|nlp_)"),
+        f"{IdPrefix.POLICY}_01938a5e-7c00-7000-8000-000000000001",
+    ),
+]
+"""Of the policy that asked for an approval."""
 ReplayId = Annotated[str, identifier(IdPrefix.REPLAY)]
 ReportId = Annotated[str, identifier(IdPrefix.REPORT)]
 SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
@@ -90,6 +105,8 @@ WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
 JournalEntryId = Annotated[str, Named(_entry_id, f"^{ENTRY_ID.pattern}$", "4711-0")]
 CallName = Annotated[str, Named(_call_name, f"^[a-z][a-z0-9_]{{0,{NAME_LENGTH_MAX - 1}}}$", "create_issue")]
 """Of a tool or of an operation."""
+PersonName = Annotated[StorableText, AfterValidator(partial(full_id, IdPrefix.USER))]
+"""A user's id, or another name of people, such as an e-mail address, which its reader checks."""
 GroupName = Annotated[str, Named(parse_group_name, f"^{GROUP_NAME.pattern}$", "release-managers")]
 DataPath = Annotated[str, Named(parse_data_path, DATA_PATH, "limits.hard")]
 ModulePath = Annotated[str, Named(parse_module_path, MODULE_PATH, "time.windows")]

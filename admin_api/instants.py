@@ -1,10 +1,11 @@
-"""Ends of a range of time as clients write them (ISO 8601): an instant, or a whole day."""
+"""Times as clients write them (ISO 8601): an instant in a body, and the ends of a range, where a day may stand too."""
 
 import re
 from datetime import UTC, date, datetime, time
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
-from pydantic import Field, WithJsonSchema
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
 
 from headgate.kernel.errors import ValidationError
 
@@ -14,6 +15,26 @@ _FORMS: Final = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "
 
 InstantText = Annotated[str, Field(max_length=64), WithJsonSchema(_FORMS)]
 """One end of a range, as ``range_of_time`` reads it."""
+
+_DATE_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d[Tt ]")
+
+
+def _written(value: Any) -> Any:
+    """Pydantic takes a number, also in a text, for seconds since 1970 or for milliseconds, by its size."""
+    if isinstance(value, datetime) or (isinstance(value, str) and _DATE_TIME.match(value)):
+        return value
+    raise PydanticCustomError("instant", "must be an ISO 8601 date-time, such as 2026-11-21T08:00:00Z")
+
+
+def _utc(instant: datetime) -> datetime:
+    try:
+        return instant.astimezone(UTC)
+    except OverflowError as error:
+        raise PydanticCustomError("instant", "must be a time of the years 1 to 9999 in UTC") from error
+
+
+Instant = Annotated[AwareDatetime, BeforeValidator(_written), AfterValidator(_utc)]
+"""A member of a body, in UTC: an answer shows it as every other time."""
 
 # A "+" that was not percent-encoded in a query arrives as a space.
 _LOST_PLUS: Final = re.compile(r" (\d\d:?\d\d)$")

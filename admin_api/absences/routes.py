@@ -5,12 +5,13 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import AbsenceId
+from admin_api.identifiers import AbsenceId, PersonName, UserId
+from admin_api.instants import Instant
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.schema import BaseModel
 from admin_api.text import StorableText
@@ -30,11 +31,11 @@ class NewAbsence(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    stand_in: Annotated[StorableText, Field(min_length=1, max_length=320)]
-    starts_at: AwareDatetime | None = Field(default=None, alias="from")
-    ends_at: AwareDatetime = Field(alias="until")
+    stand_in: Annotated[PersonName, Field(min_length=1, max_length=320)]
+    starts_at: Instant | None = Field(default=None, alias="from")
+    ends_at: Instant = Field(alias="until")
     note: Annotated[StorableText, Field(max_length=NOTE_MAX_CHARACTERS)] | None = None
-    user_id: Annotated[StorableText, Field(max_length=64)] | None = None
+    user_id: UserId | None = None
 
 
 class AbsenceAnswer(BaseModel):

@@ -58,7 +58,7 @@ async def wanted_approvals(
         agent_id=agent_id,
         risk_level=None if risk_level is None else risk_level.value,
         tool=_storable("tool", tool),
-        policy_id=_storable("policy_id", policy_id),
+        policy_id=policy_id,
         host=_storable("host", host),
         is_held=held,
         oldest_first=sort is Sort.OLDEST,

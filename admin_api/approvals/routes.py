@@ -28,7 +28,7 @@ from admin_api.approvals.voter import voter_of
 from admin_api.approvals.wait import MAX_WAIT_SECONDS, wait_until_decided
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import AgentId, ApprovalId
+from admin_api.identifiers import AgentId, ApprovalId, HoldingPolicyId, PersonName
 from admin_api.instants import InstantText, range_of_time
 from admin_api.pagination import (
     CamelPagination,
@@ -68,14 +68,14 @@ async def list_all(
     agent_id: AgentId | None = None,
     risk_level: RiskLevel | None = None,
     tool: Annotated[str | None, Query(max_length=64)] = None,
-    policy_id: Annotated[str | None, Query(max_length=64)] = None,
+    policy_id: HoldingPolicyId | None = None,
     host: Annotated[str | None, Query(max_length=253, description="Only with status=pending.")] = None,
     held: Annotated[
         bool, Query(description="Only requests with a call that waits now. Only with status=pending.")
     ] = False,
     sort: Annotated[Sort, Query(description="oldest: only with status=pending.")] = Sort.NEWEST,
     assignee: Annotated[
-        str | None, Query(max_length=320, description="me, a user id, an email address, group:name")
+        PersonName | None, Query(max_length=320, description="me, a user id, an email address, group:name")
     ] = None,
     for_me: Annotated[
         bool,

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
+from admin_api.identifiers import HoldingPolicyId, PersonName
 from admin_api.json_values import StoredObject
 from admin_api.schema import BaseModel
 from admin_api.text import StorableText
@@ -14,6 +15,7 @@ from headgate.approvals.store import HeldAction
 from headgate.approvals.summary import summary
 from headgate.approvals.voting import Outcome
 from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.policies.model import Verdict
 from headgate.policies.stated_risk import is_risk_stated
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
@@ -74,13 +76,13 @@ class DecisionRequest(_ReasonedVote):
 
 
 _Assignee = Annotated[
-    StorableText,
+    PersonName,
     Field(
         max_length=ASSIGNEE_MAX_CHARACTERS,
         json_schema_extra={
             "anyOf": [
                 {"pattern": f"^{GROUP_PREFIX}{GROUP_NAME.pattern}$"},
-                {"pattern": "^usr_[!-~]+$"},
+                {"pattern": id_pattern(IdPrefix.USER)},
                 {"pattern": "^[!-~]+@[!-~]+$"},
             ]
         },
@@ -95,7 +97,7 @@ class ReassignRequest(_Vote):
     """
 
     assignees: Annotated[list[_Assignee], Field(min_length=1, max_length=ASSIGNEES_MAX)]
-    policy_id: Annotated[StorableText, Field(max_length=64)] | None = None
+    policy_id: HoldingPolicyId | None = None
 
 
 class EscalateRequest(_Vote):

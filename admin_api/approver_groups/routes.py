@@ -11,7 +11,7 @@ from admin_api.change import administer
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.etag import IfMatch, expected_version, set_etag
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import GroupName
+from admin_api.identifiers import GroupName, PersonName
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.schema import BaseModel
 from admin_api.text import StorableText
@@ -19,6 +19,7 @@ from headgate.approvals.administer_groups import create_group, remove_group, rep
 from headgate.approvals.group_store import find_group, list_groups
 from headgate.approvals.groups import DESCRIPTION_MAX_CHARACTERS, MEMBERS_MAX, ApproverGroup
 from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS
 
 router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
@@ -26,11 +27,11 @@ router = APIRouter(route_class=GuardedRoute, tags=["approvals"])
 
 # What ``approvals.groups.parse_members`` takes.
 _MEMBER: Final[dict[str, Any]] = {
-    "pattern": "^(usr_[^\\u0000]*|[^\\u0000]*@[^\\u0000]*)$",
+    "anyOf": [{"pattern": id_pattern(IdPrefix.USER)}, {"pattern": "^(usr_[^\\u0000]*|[^\\u0000]*@[^\\u0000]*)$"}],
     "not": {"pattern": "^group:"},
     "examples": ["ana@example.com"],
 }
-type _Member = Annotated[StorableText, Field(max_length=ASSIGNEE_MAX_CHARACTERS, json_schema_extra=_MEMBER)]
+type _Member = Annotated[PersonName, Field(max_length=ASSIGNEE_MAX_CHARACTERS, json_schema_extra=_MEMBER)]
 
 
 class GroupBody(BaseModel):

@@ -5,10 +5,11 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Annotated, Any, Final
 
-from pydantic import AwareDatetime, ConfigDict, Field, StrictFloat, StrictInt
+from pydantic import ConfigDict, Field, StrictFloat, StrictInt
 
 from admin_api.description.choices import exactly_one
 from admin_api.identifiers import AgentId, CallName, PolicyId
+from admin_api.instants import Instant
 from admin_api.schema import BaseModel
 from admin_api.text import StorableText
 from headgate.grants.conditions import (
@@ -80,7 +81,7 @@ class _Bounds(BaseModel):
     )
 
     max_uses: int = Field(ge=1, le=USES_MAX)
-    expires_at: AwareDatetime | None = None
+    expires_at: Instant | None = None
     expires_in_seconds: int | None = Field(default=None, ge=1, description="Instead of expires_at.")
     sum: SumBound | None = None
     reason: GrantReason

@@ -3,8 +3,9 @@
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
+from admin_api.instants import Instant
 from admin_api.schema import BaseModel
 from headgate.agents.rotation import expiry
 from headgate.kernel.errors import ValidationError
@@ -25,7 +26,7 @@ class KeyLifetime(BaseModel):
         LifetimeDays | None,
         Field(description="Default: HEADGATE_KEY_LIFETIME_DAYS of the operator, else never."),
     ] = None
-    expires_at: AwareDatetime | None = Field(default=None, description="A time instead. Null: never.")
+    expires_at: Instant | None = Field(default=None, description="A time instead. Null: never.")
 
     def ends(self, now: datetime, default_days: int | None) -> datetime | None:
         """None: never. ``default_days``: of a body that names no lifetime.

@@ -2067,7 +2067,7 @@ NewAbsence = TypedDict(
         "note": "NotRequired[StorableText | None]",
         "stand_in": "StorableText",
         "until": "str",
-        "user_id": "NotRequired[StorableText | None]",
+        "user_id": "NotRequired[str | None]",
     },
 )
 
@@ -2919,7 +2919,7 @@ class ReassignRequest(TypedDict):
 
     assignees: list[StorableText]
     comment: NotRequired[Reason | None]
-    policy_id: NotRequired[StorableText | None]
+    policy_id: NotRequired[str | None]
     reason: NotRequired[Reason | None]
 
 

@@ -73,6 +73,11 @@ def id_pattern(prefix: IdPrefix) -> str:
     return f"^({prefix}_)?{_UUID}$"
 
 
+def full_id(prefix: IdPrefix, text: str) -> str:
+    """``text`` with the prefix where it is a bare UUID, else as it is: where names of other forms may stand too."""
+    return text if _BARE_UUID.fullmatch(text) is None else f"{prefix}_{text}"
+
+
 def parse_id(prefix: IdPrefix, text: str) -> str:
     """``text`` as an identifier of this type; the bare UUID, as the schemas declare it, is accepted too.
 

@@ -1917,7 +1917,7 @@ export interface NewAbsence {
   note?: StorableText | null;
   stand_in: StorableText;
   until: string;
-  user_id?: StorableText | null;
+  user_id?: string | null;
 }
 
 /** POST /admin/agents; the lifetime is that of its first key. */
@@ -2657,7 +2657,7 @@ export interface ReasonContext {
 export interface ReassignRequest {
   assignees: StorableText[];
   comment?: Reason | null;
-  policy_id?: StorableText | null;
+  policy_id?: string | null;
   reason?: Reason | null;
 }
 

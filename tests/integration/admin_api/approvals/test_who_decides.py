@@ -175,7 +175,12 @@ async def test_somebody_is_away(new_gate) -> None:
         ({"stand_in": "bob@example.com", "from": "2030-01-02T00:00:00Z", "until": "2030-01-01T00:00:00Z"}, 400),
         ({"stand_in": "bob@example.com", "until": "2300-01-01T00:00:00Z"}, 400),
         ({"stand_in": "bob@example.com", "until": "2030-01-01T00:00:00"}, 400),
-        ({"stand_in": "bob@example.com", "user_id": "usr_bob"}, 403),
+        ({"stand_in": "bob@example.com", "until": 4102444800}, 400),
+        ({"stand_in": "bob@example.com", "until": "4102444800"}, 400),
+        ({"stand_in": "bob@example.com", "until": "9999-12-31T23:59:59-14:00"}, 400),
+        ({"stand_in": "bob@example.com", "user_id": "usr_bob"}, 400),
+        ({"stand_in": "bob@example.com", "user_id": ""}, 400),
+        ({"stand_in": "bob@example.com", "user_id": "usr_01a22858-0fdc-7379-a883-6c9453567139"}, 403),
     ],
 )
 async def test_absences_that_cannot_be(gate, body: dict[str, Any], status: int) -> None:
@@ -184,6 +189,26 @@ async def test_absences_that_cannot_be(gate, body: dict[str, Any], status: int) 
     until = (datetime.now(UTC) + timedelta(days=3)).isoformat()
     answer = await gate.person("alice", APPROVER).post("/v1/absences", json={"until": until, **body})
     assert answer.status_code == status, answer.text
+
+
+async def test_people_are_named_by_the_bare_uuid_too(gate) -> None:
+    alice, bob = await user_of(gate, "alice"), await user_of(gate, "bob")
+    root, bare = gate.person("root"), bob.removeprefix("usr_")
+    body = {"stand_in": bare, "user_id": alice.removeprefix("usr_"), "until": "2200-01-01T00:00:00+02:00"}
+    body["from"] = "2199-12-31T00:00:00Z"
+    absence = (await root.post("/v1/absences", json=body)).json()
+    assert (absence["user_id"], absence["stand_in"]) == (alice, bob)
+    assert absence["until"] == "2199-12-31T22:00:00Z", "in UTC, as the list has it"
+    group = await root.post("/admin/approver-groups", json={"name": "security", "members": [bare]})
+    assert group.json()["members"] == [bob]
+    approval = await held(gate)
+    route = f"/v1/approvals/{approval['approval_id']}/reassign"
+    policy_id = approval["decision"]["policy_id"].removeprefix("pol_")
+    assert (await root.post(route, json={"assignees": [bare], "policy_id": "none"})).status_code == 400
+    given = await root.post(route, json={"assignees": [bare], "policy_id": policy_id})
+    assert given.json()["assignees"] == [{"id": bob, "email": "bob@example.com"}]
+    for query in (f"assignee={bare}", f"policy_id={policy_id}"):
+        assert (await root.get(f"/v1/approvals?{query}")).json()["pagination"]["total"] == 1, query
 
 
 async def test_two_absences_announced_at_once_are_one(gate) -> None:
@@ -261,7 +286,7 @@ async def test_lists_by_everything(new_gate) -> None:
         ("tool=write", 1),
         ("tool=read", 0),
         (f"policy_id={policy_id}", 1),
-        ("policy_id=pol_none", 0),
+        (f"policy_id={policy_id.replace('pol_', 'nlp_')}", 0),
         ("assignee=ALICE@example.com", 1),
         ("assignee=group:security", 1),
         ("assignee=bob@example.com", 0),
@@ -279,7 +304,12 @@ async def test_lists_by_everything(new_gate) -> None:
     assert [
         one["id"] for one in (await gate.person("sam", APPROVER).get("/v1/approvals?assignee=me")).json()["data"]
     ] == [approval_id]
-    for query in ("start_date=yesterday", "start_date=2026-01-02&end_date=2026-01-01", "tool=a%00b", "assignee=%00"):
+    for query in (
+        "start_date=yesterday",
+        "start_date=2026-01-02&end_date=2026-01-01",
+        "tool=a%00b",
+        "policy_id=pol_none",
+    ):
         assert (await root.get(f"/v1/approvals?{query}")).status_code == 400
     nobody = await (await gate.key(Scope.APPROVALS_READ)).get("/v1/approvals?assignee=me")
     assert nobody.status_code == 400
