@@ -7,6 +7,7 @@ This one cannot make those layers at all.
 
 from functools import partial
 from time import monotonic
+from typing import Final
 
 from mitmproxy.net.tls import starts_like_tls_record
 from mitmproxy.proxy import layer
@@ -22,6 +23,9 @@ from proxy.layers import GateHttpLayer
 from proxy.socks import Socks5Layer
 from proxy.socks_handshake import VERSION
 
+_HANDSHAKE_RECORD: Final = b"\x16\x03"
+"""How a record of TLS begins that holds a ClientHello (RFC 8446, 5.1). The third byte is any minor version."""
+
 
 class NextLayer:
     name = "nextlayer"  # mitmproxy warns where no addon has this name
@@ -32,9 +36,13 @@ class NextLayer:
 
     def next_layer(self, nextlayer: layer.NextLayer) -> None:
         context = nextlayer.context
-        tls = starts_like_tls_record(nextlayer.data_client())
-        if tls:
+        data = nextlayer.data_client()
+        tls = starts_like_tls_record(data)
+        is_undecided = not tls and _HANDSHAKE_RECORD.startswith(data)
+        if tls or is_undecided:
             client_state(context.client).head_since = monotonic()
+        if is_undecided:
+            return  # mitmproxy asks again when more has come
         if len(context.layers) == 1 and isinstance(context.layers[0], modes.HttpProxy):
             # A client that speaks TLS to the proxy itself (an https:// proxy address).
             if tls:

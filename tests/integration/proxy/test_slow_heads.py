@@ -61,7 +61,8 @@ async def test_the_second_head_of_a_tunnel(start, answer) -> None:
     await running.settled()
 
 
-async def test_a_handshake(start) -> None:
+@pytest.mark.parametrize(("first_bytes", "rest_comes"), [(5, True), (1, True), (1, False), (2, False)])
+async def test_a_handshake(start, first_bytes: int, rest_comes: bool) -> None:
     running = await start(limits=_QUICK)
     reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
     target = f"127.0.0.1:{running.upstream.port}"
@@ -72,7 +73,7 @@ async def test_a_handshake(start) -> None:
     with pytest.raises(ssl.SSLWantReadError):
         handshake.do_handshake()
     hello = outgoing.read()
-    pieces = iter([hello[:5], *bytewise(hello[5:])])
+    pieces = iter([hello[:first_bytes], *bytewise(hello[first_bytes:] if rest_comes else b"")])
     assert await trickle(reader, writer, pieces) < 3 * _SECONDS
 
 

@@ -30,11 +30,11 @@ class Memory:
             else:
                 return
 
-    async def ask(self, request: bytes) -> bytes:
-        """What is answered until the other end closes."""
+    async def ask(self, request: bytes, *, until: bytes | None = None) -> bytes:
+        """What is answered, up to ``until`` or until the other end closes."""
         self._tls.write(request)
         received = b""
-        while True:
+        while until is None or until not in received:
             try:
                 piece = self._tls.read(65536)
             except ssl.SSLWantReadError:
@@ -46,6 +46,7 @@ class Memory:
                 received += piece
                 if not piece:
                     return received
+        return received
 
     async def _move(self) -> bool:
         self._writer.write(self._outgoing.read())
@@ -91,6 +92,29 @@ async def test_a_handshake_that_comes_with_the_connect(start, answer) -> None:
     assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
     await memory.shake_hands()
     assert answer(await memory.ask(running.get())).body == b"hello"
+    writer.close()
+    await running.settled()
+
+
+@pytest.mark.parametrize("through_tunnel", [True, False])
+async def test_a_handshake_whose_first_bytes_come_one_by_one(start, answer, through_tunnel: bool) -> None:
+    """The first three bytes of a record of TLS tell it from HTTP."""
+    running = await start()
+    reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+    if through_tunnel:
+        writer.write(connect_to(running))
+        assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+    memory = Memory(running.trust, reader, writer)
+    hello = memory.hello()
+    for index in range(4):
+        writer.write(hello[index : index + 1])
+        await asyncio.sleep(0.05)
+    writer.write(hello[4:])
+    await memory.shake_hands()
+    if through_tunnel:
+        assert answer(await memory.ask(running.get())).body == b"hello"
+    else:
+        assert b"HTTP/1.1 200" in await memory.ask(connect_to(running), until=b"\r\n\r\n")
     writer.close()
     await running.settled()
 
