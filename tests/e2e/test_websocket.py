@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 
 from tests.e2e.clients import Administrator, Agent
+from tests.e2e.socket_client import SocketClient, opened
 from tests.e2e.socket_server import SocketServer, serving
 from tests.e2e.waiting import wait_for
 
@@ -54,13 +54,13 @@ def sent(administrator: Administrator, path: str) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def socket(agent: Agent, url: str, **options) -> Iterator[ClientConnection]:
+def socket(agent: Agent, url: str, **options: Any) -> Iterator[SocketClient]:
     proxy = agent.proxy_url.replace("http://", f"http://agent:{agent.key}@")
-    with connect(url, proxy=proxy, ssl=agent.trust, open_timeout=30, max_size=None, **options) as connection:
+    with opened(url, proxy=proxy, ssl=agent.trust, **options) as connection:
         yield connection
 
 
-def closed(connection: ClientConnection) -> tuple[int, str]:
+def closed(connection: SocketClient) -> tuple[int, str]:
     """With what code and reason the gate ended it."""
     with pytest.raises(ConnectionClosed) as ended:
         while True:
@@ -215,7 +215,7 @@ def test_what_the_client_sends_is_inspected(
 def test_what_nobody_decided_does_not_pass(agent: Agent, server: SocketServer, allowed: None, path: str) -> None:
     server.closes.clear()
     with socket(agent, server.url + path) as connection:
-        assert connection.ping("a secret").wait(30)
+        connection.ping("a secret")
         connection.send(iter(["in ", "pieces ", path]))
         assert connection.recv(timeout=30) == "in pieces " + path
         connection.close(1000, "a secret")
