@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from pydantic import BaseModel
 from starlette.responses import Response
 
 from admin_api.assets import asset
@@ -23,7 +24,7 @@ from admin_api.table_rows import rows_as_cards
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.visible_text import hidden_in, is_hidden, visible
-from headgate.protocols.http_call import shown_authority
+from headgate.protocols.shown_call import shown_authority, shown_method
 
 _HERE: Final = Path(__file__).parent
 _WHOLE_ID_CHARACTERS: Final = 16
@@ -91,6 +92,12 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _authority(call: Mapping[str, object] | BaseModel) -> str:
+    """Of a recorded request, or of an answer about one."""
+    said = call if isinstance(call, Mapping) else dict(call)
+    return shown_authority(said.get("scheme"), said["host"], said.get("port"))
+
+
 _TEMPLATES: Final = Environment(
     loader=FileSystemLoader(_HERE / "templates"),
     autoescape=True,
@@ -101,7 +108,7 @@ _TEMPLATES: Final = Environment(
 )
 _TEMPLATES.globals["asset"] = asset
 _TEMPLATES.filters |= {
-    "authority": lambda http: shown_authority(http["scheme"], http["host"], http["port"]),
+    "authority": _authority,
     "boxed": _boxed,
     "exact": lambda text: Markup(escape(text)),  # noqa: S704 - it is escaped
     "instant": lambda text: datetime.fromisoformat(text) if text else None,
@@ -112,6 +119,7 @@ _TEMPLATES.filters |= {
     "numbers": lambda params: [name for name, value in params.items() if type(value) in (int, float)],
     "query": _query,
     "rows_as_cards": rows_as_cards,
+    "sent_as": lambda method, tool, operation: shown_method(tool, operation, method),
     "short_id": _short_id,
     "took": took,
     "twice": lambda value: (value, value),

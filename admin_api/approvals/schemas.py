@@ -19,6 +19,7 @@ from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.policies.model import Verdict
 from headgate.policies.stated_risk import is_risk_stated
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
+from headgate.protocols.shown_call import shown_authority
 
 type _Reason = Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)]
 
@@ -155,11 +156,12 @@ class ApprovalAnswer(BaseModel):
 
 class ListedApprovalAnswer(ApprovalAnswer):
     """One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes
-    to."""
+    to, ``authority`` the same with its port, if that is not the scheme's own."""
 
     agent_name: str | None
     summary: str
     host: str | None
+    authority: str | None
     is_whole: bool = Field(
         description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
         " only what its beginning has. GET /v1/approvals/{id} returns all of it."
@@ -224,7 +226,8 @@ def listed_approval_answer(
     descriptions: Mapping[tuple[str, str], str],
 ) -> ListedApprovalAnswer:
     params = about.params if approval.edit is None else approval.edit.params
-    host = None if about.http is None else about.http.get("host")
+    http = about.http or {}
+    host = http.get("host")
     answer = approval_answer(approval, about, now).model_dump() | {"identical_pending": identical}
     return ListedApprovalAnswer(
         **answer,
@@ -238,6 +241,7 @@ def listed_approval_answer(
             descriptions=descriptions,
         ),
         host=host if isinstance(host, str) else None,
+        authority=shown_authority(http.get("scheme"), host, http.get("port")) if isinstance(host, str) else None,
         is_whole=about.is_whole or approval.edit is not None,
     )
 

@@ -9,8 +9,8 @@ from headgate.approvals.visible_text import shown_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.body import BodyKind
 from headgate.protocols.git import GIT_TOOL
-from headgate.protocols.http_call import shown_authority
 from headgate.protocols.names import CALL_TOOLS
+from headgate.protocols.shown_call import MESSAGE, shown_authority, shown_method
 from headgate.protocols.websocket import CONNECT, WEBSOCKET_TOOL
 
 _NAMED_MAX: Final = 6
@@ -54,7 +54,10 @@ def summary(
 
 def sent_call(tool: str, operation: str, http: JsonObject | None) -> str:
     """``POST https://api.example.com`` where the address says more than the name, else ``github.delete_repo``."""
-    return _call(http) if tool in CALL_TOOLS and http is not None else f"{tool}.{operation}"
+    if tool not in CALL_TOOLS or http is None:
+        return f"{tool}.{operation}"
+    sent = shown_method(tool, operation, None)
+    return f"{sent} {_address(http)}" if sent == MESSAGE else _call(http)
 
 
 def for_a_channel(http: JsonObject | None) -> JsonObject | None:

@@ -4,13 +4,17 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Final
 
+from headgate.protocols.shown_call import shown_authority
+
 _UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def call_text(action: Mapping[str, Any]) -> str:
     params = action["params"]
-    where = f" {params['host']}{params.get('path', '')}" if isinstance(params.get("host"), str) else ""
-    return f"{action['tool']}.{action['operation']}{where}"
+    name = f"{action['tool']}.{action['operation']}"
+    if not isinstance(params.get("host"), str):
+        return name
+    return f"{name} {shown_authority(params.get('scheme'), params['host'], params.get('port'))}{params.get('path', '')}"
 
 
 def stated_risk(approval: Mapping[str, Any]) -> str | None:

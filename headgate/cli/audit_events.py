@@ -17,6 +17,7 @@ from headgate.cli.named_id import ACTION, EVENT, id_if_given, id_of
 from headgate.cli.tables import safe, show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, result_option, runtime_file_option
 from headgate.client import operations
+from headgate.protocols.shown_call import shown_authority
 
 if TYPE_CHECKING:
     from headgate.client.types import EventPages
@@ -201,7 +202,8 @@ def refused_calls(data: Mapping[str, Any]) -> str:
     if not isinstance(calls, list) or not calls or not isinstance(calls[0], dict):
         return "-"
     first = calls[0]
-    text = f"{first.get('method')} {first.get('host')}{first.get('path', '')}"
+    where = shown_authority(first.get("scheme"), first.get("host"), first.get("port"))
+    text = f"{first.get('method')} {where}{first.get('path', '')}"
     return text if not isinstance(count, int) or count < 2 else f"{text} and {count - 1} more"
 
 

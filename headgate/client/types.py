@@ -1862,12 +1862,13 @@ class Limits(TypedDict):
 
 
 class ListedApprovalAnswer(TypedDict):
-    """One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes to."""
+    """One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes to, ``authority`` the same with its port, if that is not the scheme's own."""
 
     action: HeldActionAnswer
     action_id: str
     agent_id: str
     agent_name: str | None
+    authority: str | None
     created_at: str
     current_approvals: int
     decided_at: str | None

@@ -57,11 +57,6 @@ def url_bytes(call: HttpCall) -> int:
     return len(call.scheme) + 3 + authority + len(call.path) + (len(call.query) + 1 if call.query else 0)
 
 
-def shown_authority(scheme: object, host: object, port: object) -> str:
-    """Host and port of a recorded call, for people; the scheme's own port is left out."""
-    return f"{host}" if (scheme, port) in (("https", 443), ("http", 80)) else f"{host}:{port}"
-
-
 def check_method(method: str) -> None:
     """Methods are case-sensitive (RFC 9110, section 9.1), but some servers take ``delete`` for DELETE.
 

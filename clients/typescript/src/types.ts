@@ -1726,12 +1726,13 @@ export interface Limits {
   requests_per_minute?: number | null;
 }
 
-/** One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes to. */
+/** One of a list. ``summary`` is the sentence of one approval's ``context``, ``host`` where an intercepted call goes to, ``authority`` the same with its port, if that is not the scheme's own. */
 export interface ListedApprovalAnswer {
   action: HeldActionAnswer;
   action_id: string;
   agent_id: string;
   agent_name: string | null;
+  authority: string | null;
   created_at: string;
   current_approvals: number;
   decided_at: string | null;

@@ -95,9 +95,12 @@ def test_a_sentence(sentence: str, expected: str) -> None:
         (sent_call("http", "post", _HTTP), "POST https://api.example.com/mail"),
         (sent_call("http", "post", for_a_channel(_HTTP | {"query": {"a": ["1"]}})), "POST https://api.example.com"),
         (sent_call("http", "post", for_a_channel(None)), "http.post"),
+        (sent_call("http", "post", _HTTP | {"port": 8443}), "POST https://api.example.com:8443/mail"),
+        (sent_call("websocket", "send", _HTTP | {"method": "GET"}), "message https://api.example.com/mail"),
+        (sent_call("websocket", "connect", _HTTP | {"method": "GET"}), "GET https://api.example.com/mail"),
         (sent_call("github", "delete_repo", _HTTP), "github.delete_repo"),
     ],
-    ids=["sent", "to a channel", "submitted", "of a catalogue"],
+    ids=["sent", "to a channel", "submitted", "to a port", "message", "handshake", "of a catalogue"],
 )
 def test_a_call_in_few_words(call: str, expected: str) -> None:
     assert call == expected

@@ -40,13 +40,13 @@ async def test_calls_that_were_refused_before_they_were_actions(gate, proxy_data
     call = RefusedCall("GET", "10.1.2.3", 80, f"/{_HOSTILE}", ("role",), "not a public address")
     for _ in range(3):
         counts.add(RefusedRequest(gate.org_id, gate.agent_id, "Robot", "DESTINATION_BLOCKED"), lambda: call)
-    tunnel = call._replace(method="CONNECT", host="10.9.9.9", path=None)
+    tunnel = call._replace(method="CONNECT", host="10.9.9.9", port=8443, path=None)
     counts.add(RefusedRequest(gate.org_id, gate.agent_id, "Robot", "REQUEST_AMBIGUOUS"), lambda: tunnel)
     await counts.write()
     listed = await gate.person("otto", Role.AUDITOR).get("/audit?event_type=request.refused")
     assert "GET 10.1.2.3/&lt;script&gt;" in listed.text
     assert "and 2 more" in listed.text
-    assert "CONNECT 10.9.9.9</td>" in listed.text
+    assert "CONNECT 10.9.9.9:8443</td>" in listed.text
     assert "<script>alert" not in listed.text
     assert "\u202e" not in listed.text
 

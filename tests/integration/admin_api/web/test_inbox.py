@@ -320,13 +320,19 @@ async def test_the_list_by_host_agent_and_group(new_gate) -> None:
     person = gate.person()
     ids = {}
     for host in ("api.example.com", "other.example.com"):
-        call = {"tool": "http", "operation": "get", "params": {"url": f"https://{host}/a"}}
+        call = {
+            "tool": "http",
+            "operation": "get",
+            "params": {"url": f"https://{host}:{8443 if host.startswith('other') else 443}/a"},
+        }
         ids[host] = (await gate.as_agent.post("/v1/actions", json=call)).json()["approval_id"]
     plain = await _held(gate, text="one")
 
     async def listed(query: str) -> list[str]:
         return re.findall(r'data-row="(apr_[^"]+)"', (await person.get(f"/inbox?{query}")).text)
 
+    shown = (await person.get("/inbox")).text
+    assert ">api.example.com</span>" in shown and ">other.example.com:8443</span>" in shown
     assert await listed("host=API.example.com") == [ids["api.example.com"]]
     assert await listed("host=elsewhere") == []
     agent_id = (await person.get("/v1/approvals?status=pending")).json()["data"][0]["agent_id"]
