@@ -209,6 +209,7 @@ async def open_dependencies(settings: ApiSettings, *, clock: Clock = system_cloc
             ca_certificate=settings.ca_certificate,
             api_url=settings.public_url or f"http://{settings.host}:{settings.port}",
             proxy_url=settings.proxy_url,
+            command_name=settings.command_name,
             vault=vault,
             nlp=deciding.evaluator,
             judges=deciding.judges,

@@ -64,7 +64,7 @@ class Dependencies:
     ``passkeys`` None: nobody signs in with one.
     ``signing_keys``: for their public parts. ``catalogue_documents``: entries by the digest that actions record.
     ``execution_concurrency_max``: what an organization may set.
-    ``api_url``, ``proxy_url``: as people and agents reach them."""
+    ``api_url``, ``proxy_url``: as people and agents reach them. ``command_name``: what people type for ``headgate``."""
 
     database: Database
     valkey: Redis | None
@@ -88,6 +88,7 @@ class Dependencies:
     ca_certificate: Path | None
     api_url: str
     proxy_url: str
+    command_name: str
     vault: Vault
     nlp: Evaluator
     judges: Judges

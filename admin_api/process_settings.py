@@ -86,6 +86,7 @@ class ApiSettings:
     oidc: tuple[OidcSettings, ...] = ()
     public_url: str | None = None
     proxy_url: str = "http://127.0.0.1:8471"
+    command_name: str = "headgate"
     ca_certificate: Path | None = None
     approval_expires_seconds: int = 86_400
     grant_max_seconds: int = 30 * 86_400

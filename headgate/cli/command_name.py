@@ -1,5 +1,6 @@
 """How this command was called, so that what it prints can be typed as it stands."""
 
+import shlex
 import shutil
 import sys
 from pathlib import Path
@@ -19,3 +20,9 @@ def command_name(called_as: str | None = None, search_path: str | None = None) -
     if found is not None and Path(found).samefile(called):
         return _NAME
     return str(called)
+
+
+def command_name_anywhere(called_as: str | None = None, search_path: str | None = None) -> str:
+    """The same for a shell in any folder, as a page shows it."""
+    name = command_name(called_as, search_path)
+    return name if name == _NAME else shlex.quote(str(Path(name).absolute()))

@@ -50,6 +50,7 @@ def api() -> None:
         passkeys=settings.passkeys,
         oidc=configured_issuers(settings),
         public_url=settings.api_url,
+        command_name=settings.command_name,
         proxy_url=settings.proxy_url,
         session_limits=SessionLimits(
             timedelta(seconds=settings.session_seconds), timedelta(seconds=settings.session_idle_seconds)

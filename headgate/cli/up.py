@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from headgate.cli.command_name import command_name
+from headgate.cli.command_name import command_name, command_name_anywhere
 from headgate.cli.tables import show_json
 from headgate.configuration.settings import Settings, environment_with_file, read_settings
 from headgate.kernel.loading import loading
@@ -63,6 +63,9 @@ def up(
         proxy_port=settings.proxy_port if proxy_port is None else proxy_port,
         proxy_workers=proxy_workers or settings.proxy_workers,
     )
+    if "HEADGATE_COMMAND_NAME" not in environment_with_file() and settings.public_api_url is None:
+        # Elsewhere people have an installation of their own, and nobody needs to know where this one lies.
+        settings = replace(settings, command_name=command_name_anywhere())
     configure_logs(settings)
     check_report_fonts(settings)
     if sys.stderr.isatty() and "HEADGATE_LOG_LEVEL" not in environment_with_file():

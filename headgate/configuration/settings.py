@@ -110,6 +110,12 @@ class Settings:
         " connect an agent.",
         http_url,
     )  # fmt: skip
+    command_name: str = variable(
+        "HEADGATE_COMMAND_NAME", "headgate",
+        "How the commands begin that the dashboard shows. Where no shell finds this installation as `headgate` and"
+        " HEADGATE_PUBLIC_API_URL is unset, `headgate up` shows the path by which it was called.",
+        text,
+    )  # fmt: skip
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] | None = variable(
         "HEADGATE_TRUSTED_PROXIES", None,
         "Addresses or networks of the reverse proxies in front of the API, separated by commas: what they say of where"

@@ -94,6 +94,7 @@ def child_environment(
         "HEADGATE_API_HOST": settings.api_host,
         "HEADGATE_API_PORT": str(settings.api_port),
         "HEADGATE_PUBLIC_API_URL": settings.api_url,
+        "HEADGATE_COMMAND_NAME": settings.command_name,
         "HEADGATE_PROXY_HOST": settings.proxy_host,
         "HEADGATE_PROXY_PORT": str(settings.proxy_port),
         "HEADGATE_PROXY_WORKERS": "1",  # this process is one of them

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headgate.cli.command_name import command_name
+from headgate.cli.command_name import command_name, command_name_anywhere
 
 
 @pytest.fixture
@@ -34,3 +34,14 @@ def test_the_path_where_a_shell_finds_another(installed: Path, tmp_path: Path) -
 
 def test_the_name_where_it_was_called_as_a_module(tmp_path: Path) -> None:
     assert command_name(str(tmp_path / "main.py"), str(tmp_path)) == "headgate"
+
+
+def test_a_page_shows_it_for_a_shell_in_any_folder(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command_name("bin/headgate", str(tmp_path)) == "bin/headgate"
+    assert command_name_anywhere("bin/headgate", str(tmp_path)) == str(installed)
+    assert command_name_anywhere(str(installed), str(installed.parent)) == "headgate"
+    spaced = installed.parent.rename(tmp_path / "of two")
+    assert command_name_anywhere(str(spaced / "headgate"), str(tmp_path)) == f"'{spaced}/headgate'"

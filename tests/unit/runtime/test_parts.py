@@ -1,5 +1,6 @@
 """What a part is told when it is started: its own login, and no other."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from headgate.runtime.parts import child_environment
 from headgate.runtime.secrets_file import InstanceSecrets
 from headgate.runtime.servers import Servers, brings_database
 
-SETTINGS = read_settings({"HEADGATE_DATA_DIR": "/data", "HEADGATE_API_PORT": "1", "HEADGATE_PROXY_PORT": "2"})
+SETTINGS = replace(
+    read_settings({"HEADGATE_DATA_DIR": "/data", "HEADGATE_API_PORT": "1", "HEADGATE_PROXY_PORT": "2"}),
+    command_name="/opt/headgate/bin/headgate",
+)
 SERVERS = Servers(
     databases={part: Secret(f"postgresql://headgate_{part}:pw-{part}@/x") for part in Part},
     administrator=Secret("postgresql://postgres:pw-admin@/x"),
@@ -35,6 +39,7 @@ def test_a_part_understands_what_it_is_told() -> None:
     assert told.data_dir == Path("/data")
     assert told.api_url == SETTINGS.api_url
     assert told.proxy_port == 2
+    assert told.command_name == "/opt/headgate/bin/headgate"
     assert told.redis_url == SERVERS.valkey
     assert told.database_url_of(Part.PROXY) == SERVERS.databases[Part.PROXY]
 
