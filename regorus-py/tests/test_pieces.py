@@ -1,6 +1,6 @@
-"""Labelled values, words in lists, lists of numbers."""
+"""Labelled values, words in lists."""
 
-from regorus import TEXT_SEPARATOR, LabelledPieces, ListedWords, integer_lists
+from regorus import LISTED_LABEL_BYTES_MAX, LISTED_LINES_MAX, TEXT_SEPARATOR, LabelledPieces, ListedWords
 
 
 def _values(buffer: bytes, bytes_max: int = 20) -> dict[bytes, list[bytes]]:
@@ -42,10 +42,12 @@ def test_known_words_of_a_text_are_counted() -> None:
     search = ListedWords({b"able", b"about"})
     assert search.holds(b"1.Able, unknown; ABOUT", 2)
     assert not search.holds(b"able enable about1", 3)
+    assert search.holds(b"unknown", 0)
 
 
-def test_lists_of_small_numbers_with_their_names() -> None:
-    value = {"key": [1, 2], "more": {"other": [[255, 0], [1, 256], [1, True], [1, 2, 3]]}}
-    assert sorted(integer_lists(value, 2, 100), key=str) == [("key", b"\x01\x02"), ("other", b"\xff\x00")]
-    assert integer_lists([1, 2], 2, 100) == [(None, b"\x01\x02")]
-    assert integer_lists({"a": {"b": [1, 2]}}, 2, 2) == []
+def test_long_lists_and_labels_are_not_looked_at_further() -> None:
+    search = ListedWords({b"able"})
+    lines = b"able\n" * (LISTED_LINES_MAX + 2)
+    assert [len(words) for words in search.search(lines, 1)] == [LISTED_LINES_MAX]
+    for length, found in ((LISTED_LABEL_BYTES_MAX, 1), (LISTED_LABEL_BYTES_MAX + 1, 0)):
+        assert len(search.search(b"a" * length + b": able", 1)) == found

@@ -2,6 +2,11 @@
 the index of where values were first seen, and what detectors look for in every call."""
 
 from regorus._engine import (
+    JOINED_CREDENTIAL_CHARACTERS_MAX,
+    JOINED_ENDS_MAX,
+    JOINED_LINES_CHARACTERS_MAX,
+    LISTED_LABEL_BYTES_MAX,
+    LISTED_LINES_MAX,
     TEXT_SEPARATOR,
     ByteMatch,
     BytePattern,
@@ -40,6 +45,11 @@ from regorus._engine import (
 from regorus._errors import EvaluationError, InputError, JsonError, PatternError, RegoError
 
 __all__ = [
+    "JOINED_CREDENTIAL_CHARACTERS_MAX",
+    "JOINED_ENDS_MAX",
+    "JOINED_LINES_CHARACTERS_MAX",
+    "LISTED_LABEL_BYTES_MAX",
+    "LISTED_LINES_MAX",
     "TEXT_SEPARATOR",
     "ByteMatch",
     "BytePattern",

@@ -254,6 +254,21 @@ def integer_lists(value: object, length: int, values_max: int) -> list[tuple[str
     """The lists of so many whole numbers from 0 to 255, each with the name of the member that holds it; None for the
     value itself. Looks at so many values, and into no longer list."""
 
+JOINED_CREDENTIAL_CHARACTERS_MAX: int
+"""Of a credential that ``joined_lines`` puts together from several pieces."""
+
+JOINED_ENDS_MAX: int
+"""Ends of pieces that ``joined_lines`` tries for one beginning of a credential."""
+
+JOINED_LINES_CHARACTERS_MAX: int
+"""Of all lines of ``joined_lines`` but the first."""
+
+LISTED_LABEL_BYTES_MAX: int
+"""Of the label before a word that ``ListedWords`` looks at."""
+
+LISTED_LINES_MAX: int
+"""Lines of one word that ``ListedWords`` looks at."""
+
 TEXT_SEPARATOR: bytes
 """Between two texts of a ``TextBuffer``."""
 

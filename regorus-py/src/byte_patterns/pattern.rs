@@ -9,6 +9,7 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
 use super::found::{ByteMatch, ByteMatches, Spans};
+use crate::detached::detached;
 use crate::errors::pattern_error;
 use crate::go_regex;
 
@@ -16,8 +17,6 @@ use crate::go_regex;
 const COMPILED_BYTES_MAX: usize = 16 << 20;
 /// Of states that are made while matching, in each thread.
 const STATES_BYTES_MAX: usize = 1 << 20;
-/// From here on a search lets other threads run.
-const LARGE_BYTES: usize = 16 << 10;
 
 #[pyclass(frozen, module = "regorus")]
 pub struct BytePattern {
@@ -130,11 +129,7 @@ impl BytePattern {
     /// The places of the first match and its groups. What stands before `at` and behind `end` is still looked at by
     /// `^`, `$` and `\b`.
     pub fn spans(&self, py: Python<'_>, regex: &Regex, input: Input<'_>) -> Option<Spans> {
-        if input.end() - input.start() >= LARGE_BYTES {
-            py.detach(|| self.spans_of(regex, input))
-        } else {
-            self.spans_of(regex, input)
-        }
+        detached(py, input.end() - input.start(), || self.spans_of(regex, input))
     }
 
     fn spans_of(&self, regex: &Regex, input: Input<'_>) -> Option<Spans> {

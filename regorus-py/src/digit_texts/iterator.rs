@@ -9,9 +9,8 @@ use pyo3::types::PyBytes;
 use super::base::Base;
 use super::base85;
 use super::runs::{PRINTABLE_MIN, runs};
+use crate::detached::detached;
 
-/// From here on decoding lets other threads run.
-const LARGE_BYTES: usize = 16 << 10;
 const EDGE_BYTES: usize = 8;
 const EDGED_BYTES: usize = 512;
 
@@ -130,8 +129,4 @@ pub fn texts_in<'py>(py: Python<'py>, data: &[u8]) -> Vec<Bound<'py, PyBytes>> {
 pub fn base85_texts<'py>(py: Python<'py>, text: &[u8]) -> Vec<(usize, usize, Bound<'py, PyBytes>)> {
     let found = detached(py, text.len(), || base85::base85_texts(text));
     found.into_iter().map(|(start, end, data)| (start, end, PyBytes::new(py, &data))).collect()
-}
-
-fn detached<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
-    if bytes >= LARGE_BYTES { py.detach(work) } else { work() }
 }

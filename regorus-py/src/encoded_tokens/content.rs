@@ -21,6 +21,8 @@ const TAR_MAGIC_AT: usize = 257;
 const CHARACTERS_PER_CONTROL: usize = 50;
 /// UTF-16 has at least one zero in so many bytes; where it is ASCII, every second byte is zero.
 const BYTES_PER_ZERO: usize = 3;
+/// Two characters: one is as likely a number.
+const UTF_16_BYTES_MIN: usize = 4;
 
 pub fn container_of(data: &[u8]) -> Option<&'static str> {
     let known = MAGICS.iter().find(|(magic, _)| data.starts_with(magic)).map(|(_, name)| *name);
@@ -30,7 +32,8 @@ pub fn container_of(data: &[u8]) -> Option<&'static str> {
 
 pub fn as_text(data: &[u8]) -> Option<Cow<'_, str>> {
     let zeros = data.iter().filter(|byte| **byte == 0).count();
-    let text = if zeros * BYTES_PER_ZERO >= data.len() && data.len() > BYTES_PER_ZERO && data.len() % 2 == 0 {
+    let is_utf_16 = data.len() >= UTF_16_BYTES_MIN && data.len() % 2 == 0 && zeros * BYTES_PER_ZERO >= data.len();
+    let text = if is_utf_16 {
         let read = if data[0] == 0 { u16::from_be_bytes } else { u16::from_le_bytes };
         let units = data.chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
         Cow::Owned(char::decode_utf16(units).collect::<Result<String, _>>().ok()?)

@@ -9,8 +9,7 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 
-/// From here on decoding lets other threads run.
-const LARGE_BYTES: usize = 16 << 10;
+use crate::detached::detached;
 
 /// The kind of a container by its first bytes; None: none that is known.
 #[pyfunction]
@@ -21,8 +20,7 @@ pub fn container_of(data: &[u8]) -> Option<&'static str> {
 /// The text that these bytes are in UTF-8 or UTF-16; None where they are no text.
 #[pyfunction]
 pub fn as_text<'py>(py: Python<'py>, data: &[u8]) -> Option<Bound<'py, PyString>> {
-    let text = if data.len() >= LARGE_BYTES { py.detach(|| content::as_text(data)) } else { content::as_text(data) };
-    text.map(|text| PyString::new(py, &text))
+    detached(py, data.len(), || content::as_text(data)).map(|text| PyString::new(py, &text))
 }
 
 /// What one token encodes, with 0x before it or without; None where it is none.
@@ -40,6 +38,6 @@ pub fn from_base64(token: &[u8]) -> Option<Cow<'static, [u8]>> {
 /// From where to where each token stands, in which base, and what it encodes.
 #[pyfunction]
 pub fn encoded_tokens<'py>(py: Python<'py>, text: &[u8]) -> Vec<(usize, usize, &'static str, Bound<'py, PyBytes>)> {
-    let found = if text.len() >= LARGE_BYTES { py.detach(|| tokens::encoded(text)) } else { tokens::encoded(text) };
+    let found = detached(py, text.len(), || tokens::encoded(text));
     found.into_iter().map(|(start, end, base, data)| (start, end, base, PyBytes::new(py, &data))).collect()
 }

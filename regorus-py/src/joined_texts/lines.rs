@@ -7,9 +7,11 @@ use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
 
 /// Characters of all lines but the first.
-const LINES_CHARACTERS: usize = 16 << 10;
-const CREDENTIAL_CHARACTERS: usize = 512;
-const ENDS_MAX: usize = 16;
+pub const LINES_CHARACTERS_MAX: usize = 16 << 10;
+/// Of a credential that stands in several pieces.
+pub const CREDENTIAL_CHARACTERS_MAX: usize = 512;
+/// Ends that one beginning is tried with.
+pub const ENDS_MAX: usize = 16;
 
 /// All in one, and then a line from each beginning of a credential to each end of a piece after it: what stands
 /// beside it is another text, and no part of a longer word. Places are counted in characters.
@@ -24,13 +26,13 @@ pub fn joined_lines(pieces: &[&str], beginnings: &Regex, least_end: usize) -> St
     }
     let ends: Vec<usize> = starts.iter().copied().filter(|end| *end >= least_end).collect();
     let byte = |character: usize| bytes_at.get(character).copied().unwrap_or(character.min(whole.len()));
-    let (mut lines, mut left) = (whole.clone(), LINES_CHARACTERS);
+    let (mut lines, mut left) = (whole.clone(), LINES_CHARACTERS_MAX);
     'beginnings: for (start, past) in found(&data, beginnings, &starts) {
         let first = ends.partition_point(|end| *end <= past);
         for end in ends[first..].iter().take(ENDS_MAX) {
             let Some(less) = left.checked_sub(end - start) else { break 'beginnings };
             left = less;
-            if end - start > CREDENTIAL_CHARACTERS {
+            if end - start > CREDENTIAL_CHARACTERS_MAX {
                 break;
             }
             lines.push('\n');

@@ -3,6 +3,8 @@
 mod edges;
 mod lines;
 
+pub use lines::{CREDENTIAL_CHARACTERS_MAX, ENDS_MAX, LINES_CHARACTERS_MAX};
+
 use std::collections::HashMap;
 
 use pyo3::prelude::*;

@@ -4,8 +4,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// From here on a search lets other threads run.
-const LARGE_BYTES: usize = 16 << 10;
+use crate::detached::detached;
 
 /// Python's: the word in lower case, whether it begins and ends a word.
 type WordTuple = (Vec<u8>, bool, bool);
@@ -42,11 +41,7 @@ impl KeywordSearch {
     #[pyo3(signature = (text, start = 0, stop = None))]
     fn search(&self, py: Python<'_>, text: &[u8], start: usize, stop: Option<usize>) -> Vec<(usize, usize)> {
         let stop = stop.map_or(text.len(), |stop| stop.min(text.len()));
-        if stop.saturating_sub(start) >= LARGE_BYTES {
-            py.detach(|| self.found(text, start, stop))
-        } else {
-            self.found(text, start, stop)
-        }
+        detached(py, stop.saturating_sub(start), || self.found(text, start, stop))
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use pyo3::prelude::*;
 
 /// Lines of one word that are looked at.
-const LINES_MAX: usize = 5000;
-const LABEL_BYTES: std::ops::RangeInclusive<usize> = 1..=80;
+pub const LINES_MAX: usize = 5000;
+/// Of a label that such a line may have.
+pub const LABEL_BYTES_MAX: usize = 80;
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 3..=8;
 
 type Place = (usize, usize);
@@ -26,7 +27,8 @@ impl ListedWords {
     /// Whether so many words of a text are known.
     fn holds(&self, text: &[u8], words_min: usize) -> bool {
         let words = text.split(|byte| !byte.is_ascii_alphabetic());
-        words.filter(|word| self.known.contains(&word.to_ascii_lowercase())).nth(words_min - 1).is_some()
+        let known = words.filter(|word| self.known.contains(&word.to_ascii_lowercase()));
+        known.take(words_min).count() == words_min
     }
 
     /// For each label, digits aside, the words known of it if so many stood in a row.
@@ -64,7 +66,9 @@ fn listed(buffer: &[u8]) -> impl Iterator<Item = (&[u8], usize, &[u8])> {
         let start = next;
         next += line.len() + 1;
         let (label, at) = match line.iter().position(|byte| *byte == b':') {
-            Some(end) if LABEL_BYTES.contains(&end) && line[end + 1..].starts_with(b" ") => (&line[..end], end + 2),
+            Some(end) if (1..=LABEL_BYTES_MAX).contains(&end) && line[end + 1..].starts_with(b" ") => {
+                (&line[..end], end + 2)
+            }
             Some(_) => return None,
             None => (&line[..0], 0),
         };

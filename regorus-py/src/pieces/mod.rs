@@ -1,8 +1,7 @@
-//! What the texts of a buffer are: values with labels, words in lists. And lists of numbers, which are no texts.
+//! What the texts of a buffer are: values with labels, words in lists.
 
 mod labelled;
 mod listed;
-pub mod numbers;
 
 pub use labelled::LabelledPieces;
-pub use listed::ListedWords;
+pub use listed::{LABEL_BYTES_MAX, LINES_MAX, ListedWords};

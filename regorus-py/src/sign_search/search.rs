@@ -9,9 +9,7 @@ use pyo3::types::PyFrozenSet;
 
 use super::clauses::Clauses;
 use super::windows::{Hit, Sign, Table, Word};
-
-/// From here on a search lets other threads run.
-const LARGE_BYTES: usize = 16 << 10;
+use crate::detached::detached;
 
 /// Python's: the spelling, whether it begins and ends a word, its slots, its slots as a command, its signs.
 type WordTuple = (String, bool, bool, Vec<usize>, Vec<usize>, Vec<usize>);
@@ -74,8 +72,7 @@ impl SignSearch {
         seconds_max: f64,
     ) -> PyResult<(Vec<Hit>, Vec<SeenTuple<'py>>, bool)> {
         let time = Duration::try_from_secs_f64(seconds_max).unwrap_or_default();
-        let search = || self.table.search(text, characters, over, wants_hits, time);
-        let found = if text.len() >= LARGE_BYTES { py.detach(search) } else { search() };
+        let found = detached(py, text.len(), || self.table.search(text, characters, over, wants_hits, time));
         let mut seen = Vec::with_capacity(found.seen.len());
         for one in found.seen {
             seen.push((one.start, one.word_start, one.end, PyFrozenSet::new(py, one.signs)?, one.log_odds));
