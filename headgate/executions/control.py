@@ -107,6 +107,9 @@ class ControlExecutions:
                 started=payload_text(agent, started),
                 payload=payload_text(agent, ended),
             )
+            if outcome not in ("ours", "reported"):
+                # Another request was first: what it made of the action, not what this one has seen before.
+                detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
         if outcome == "ours":
             raise ConflictError("Headgate executes this action itself and records its outcome.")
         if outcome != "reported":
@@ -137,6 +140,8 @@ class ControlExecutions:
                 connection, org_id, action_id, agent.id, self.clock(),
                 error=error, payload=payload_text(agent, data), failed=payload_text(agent, failed), give_back=give_back,
             )  # fmt: skip
+            if not cancelled:
+                detail = await get_action(connection, org_id, action_id, agent_id=agent.id)
         if not cancelled:
             raise ConflictError(
                 f"action {action_id} is {detail.action.status}: only an action that waits for"

@@ -69,6 +69,15 @@ async def test_of_many_at_once_one_takes_it(gate) -> None:
         assert sorted(one.status_code for one in answers) == [200] + [409] * 11
 
 
+async def test_of_many_at_once_one_tells_the_outcome_and_the_others_learn_the_status(gate) -> None:
+    action = await approved(gate)
+    assert (await take(gate, action)).status_code == 200
+    route = f"/v1/actions/{action['id']}/outcome"
+    answers = await asyncio.gather(*[gate.as_agent.post(route, json={"status": "succeeded"}) for _ in range(8)])
+    refused = [one.json()["error"]["details"] for one in answers if one.status_code == 409]
+    assert (len(refused), {one["status"] for one in refused}) == (7, {"completed"})
+
+
 @pytest.mark.parametrize(
     "rego",
     ['deny contains "not any more" if input.tool == "write"', 'deny contains "n" if input.context.mcp.method == "x"'],
