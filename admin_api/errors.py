@@ -31,7 +31,12 @@ _BY_STATUS: Final[Mapping[int, tuple[ErrorCode, str]]] = {
     413: (ErrorCode.PAYLOAD_TOO_LARGE, "the body exceeds its limit"),
 }
 _PATH_SHOWN: Final = 200
-_REASONS: Final = {"missing": "is required", "extra_forbidden": "is not a known field"}
+_REASONS: Final = {
+    "missing": "is required",
+    "extra_forbidden": "is not a known field",
+    "model_attributes_type": "must be an object",
+}
+_NUMBERS: Final = ("int", "float")
 _SHOULD: Final = re.compile(r"^[A-Z]\w*(?: \w+){0,2}? should\b")
 
 
@@ -83,8 +88,10 @@ async def answer_defect(request: Request, error: Exception) -> Response:
 async def answer_validation_error(request: Request, error: Exception) -> Response:
     """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
-    problems = [{"field": field_name(item["loc"]), "reason": reason_of(item)} for item in error.errors()]
-    in_path = [one for one, item in zip(problems, error.errors(), strict=True) if item["loc"][0] == "path"]
+    found = [({"field": _field_of(item), "reason": reason_of(item)}, item["loc"][0]) for item in error.errors()]
+    in_path = [one for one, part in found if part == "path"]
+    # A parameter that a dependency reads too is told of twice.
+    problems = [one for number, (one, part) in enumerate(found) if (one, part) not in found[:number]]
     if in_path:
         # What cannot be the name of a resource names none: the answer is that of an unknown one.
         return await answer_headgate_error(
@@ -94,10 +101,10 @@ async def answer_validation_error(request: Request, error: Exception) -> Respons
     if any(item["loc"] == ("body",) and isinstance(item.get("input"), bytes) for item in error.errors()):
         # FastAPI parses what says that it is JSON, and nothing else (strict_content_type).
         problems = [{"field": "body", "reason": f"send JSON, with Content-Type: {JSON} (got {content_type[:64]})"}]
-    first = problems[0] if problems else {"field": "", "reason": "malformed"}
+    first = problems[0] if problems else {"field": "body", "reason": "malformed"}
     body = encoded_error(
         ErrorCode.VALIDATION_ERROR,
-        f"{first['field'] or 'the request'}: {first['reason']}",
+        f"{first['field']}: {first['reason']}",
         request_id=request_state(request.scope).request_id,
         details={**first, "errors": problems},
     )
@@ -127,13 +134,25 @@ def reason_of(problem: Mapping[str, Any]) -> str:
     bounds = problem.get("ctx", {})
     if isinstance(problem.get("input"), str):
         if problem["type"] == "too_short":
-            return f"must have at least {bounds['min_length']} characters"
+            return f"must have at least {_characters(bounds['min_length'])}"
         if problem["type"] == "too_long":
-            return f"must have at most {bounds['max_length']} characters"
+            return f"must have at most {_characters(bounds['max_length'])}"
     if problem["type"] in _REASONS:
         return _REASONS[problem["type"]]
     # Of a check of ours it tells the exception's name first.
     return _SHOULD.sub("must", str(problem["msg"]).removeprefix("Value error, "))
+
+
+def _characters(count: int) -> str:
+    return f"{count} character{'' if count == 1 else 's'}"
+
+
+def _field_of(problem: Mapping[str, Any]) -> str:
+    """Without the branch of a union of numbers (``at_most.int``); the body, where the body itself is wrong."""
+    location: Sequence[object] = problem["loc"]
+    if location[-1] in _NUMBERS and str(problem["type"]).startswith(f"{location[-1]}_"):
+        location = location[:-1]
+    return field_name(location) or str(location[0])
 
 
 def field_name(location: Sequence[object]) -> str:

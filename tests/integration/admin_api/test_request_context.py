@@ -49,6 +49,34 @@ async def test_errors_have_one_shape(running_api, organization, method: str, pat
         assert answer.headers["Allow"]
 
 
+@pytest.mark.parametrize(
+    ("body", "field", "reason"),
+    [
+        (None, "body", "is required"),
+        ([], "body", "must be an object"),
+        ({"name": ""}, "name", "must have at least 1 character"),
+        ({"name": "a", "limits": 1}, "limits", "must be an object"),
+    ],
+)
+async def test_an_error_names_the_field(gate, body: object, field: str, reason: str) -> None:
+    answer = await gate.person().post("/admin/agents", **({} if body is None else {"json": body}))
+    error = answer.json()["error"]
+    assert (answer.status_code, error["message"]) == (400, f"{field}: {reason}")
+    assert error["details"] == {"field": field, "reason": reason, "errors": [{"field": field, "reason": reason}]}
+
+
+async def test_an_error_of_a_number_or_of_a_shared_parameter_is_told_once(gate) -> None:
+    conditions = [{"param": "amount", "at_most": "1"}]
+    grant = {"agent_id": gate.agent_id, "tool": "a", "operation": "b", "conditions": conditions, "max_uses": 1}
+    answers = (
+        await gate.person().post("/admin/grants", json=grant | {"reason": "r", "expires_in_seconds": 1}),
+        await gate.person().get("/admin/audit?shape=other"),
+    )
+    for answer, field, count in zip(answers, ("conditions[0].at_most", "shape"), (2, 1), strict=True):
+        errors = answer.json()["error"]["details"]["errors"]
+        assert ({one["field"] for one in errors}, len(errors)) == ({field}, count), errors
+
+
 @pytest.mark.own_api
 async def test_a_defect_says_nothing_of_itself(
     running_api, organization, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
