@@ -35,6 +35,7 @@ _REASONS: Final = {
     "missing": "is required",
     "extra_forbidden": "is not a known field",
     "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
 }
 _NUMBERS: Final = ("int", "float")
 _SHOULD: Final = re.compile(r"^[A-Z]\w*(?: \w+){0,2}? should\b")

@@ -118,7 +118,7 @@ class BoundedProtocol(HttpToolsProtocol):
             self._owe_nothing()
         elif self._unbodied_bytes > self.limits.head_bytes:
             what = f"the head is larger than {self.limits.head_bytes} bytes"
-            self._refuse(PayloadTooLargeError(what, details={"max_bytes": self.limits.head_bytes}))
+            self._refuse(PayloadTooLargeError(what, details={"limit_bytes": self.limits.head_bytes}))
         elif self._is_arriving or not self._is_answering():
             # Empty lines before a request (RFC 9112, 2.2) are owed its head too.
             self._owe(of_body=self._is_arriving and not self._in_head)

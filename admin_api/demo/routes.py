@@ -114,7 +114,9 @@ async def csp_report(request: Request) -> Response:
     """Counts reports of Content-Security-Policy violations, in either format, by directive. Accepts any JSON."""
     body = await request.body()
     if len(body) > MOST_REPORT_BYTES:
-        raise PayloadTooLargeError(f"a report has at most {MOST_REPORT_BYTES} bytes")
+        raise PayloadTooLargeError(
+            f"a report has at most {MOST_REPORT_BYTES} bytes", details={"limit_bytes": MOST_REPORT_BYTES}
+        )
     for violation in parse_reports(read_report(body)):
         CSP_REPORTS.labels(violation.directive, violation.disposition).inc()
     return Response(status_code=204)

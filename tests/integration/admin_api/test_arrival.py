@@ -72,7 +72,15 @@ async def test_a_head_that_is_too_large_is_told_so(running_api) -> None:
     received = await exchange(running_api, b"GET /health HTTP/1.1\r\nX: " + b"a" * (65 << 10))
     head, _, body = received.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 413 ")
-    assert json.loads(body)["error"]["code"] == "PAYLOAD_TOO_LARGE"
+    error = json.loads(body)["error"]
+    assert (error["code"], error["details"]) == ("PAYLOAD_TOO_LARGE", {"limit_bytes": 64 << 10})
+
+
+async def test_a_report_that_is_too_large_is_told_so(running_api) -> None:
+    async with running_api.client() as client:
+        answer = await client.post("/csp-report", content=b'"' + b"a" * (64 << 10) + b'"')
+    error = answer.json()["error"]
+    assert (error["code"], error["details"]) == ("PAYLOAD_TOO_LARGE", {"limit_bytes": 64 << 10})
 
 
 async def test_a_packet_of_requests_is_not_kept(running_api) -> None:

@@ -54,6 +54,7 @@ async def test_errors_have_one_shape(running_api, organization, method: str, pat
     [
         (None, "body", "is required"),
         ([], "body", "must be an object"),
+        ({"name": "a", "limits": []}, "limits", "must be an object"),
         ({"name": ""}, "name", "must have at least 1 character"),
         ({"name": "a", "limits": 1}, "limits", "must be an object"),
     ],
