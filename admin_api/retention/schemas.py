@@ -55,7 +55,7 @@ class HoldRequest(BaseModel):
                 "target: an agent's or an action's id where the scope is one of these, and nothing else",
                 details={"field": "target", "reason": "does not fit the scope"},
             )
-        return None if prefix is None or self.target is None else parse_id(prefix, self.target)
+        return None if prefix is None or self.target is None else parse_id(prefix, self.target, "target")
 
 
 class LiftRequest(BaseModel):

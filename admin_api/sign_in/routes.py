@@ -229,7 +229,7 @@ def _ticket(request: Request) -> Secret:
 def _wanted(request: Request) -> Wanted:
     invitation, organization = request.query_params.get("invitation"), request.query_params.get("organization")
     return Wanted(
-        None if organization is None else parse_id(IdPrefix.ORGANIZATION, organization),
+        None if organization is None else parse_id(IdPrefix.ORGANIZATION, organization, "organization"),
         None if invitation is None else hash_secret(Secret(invitation)),
     )
 

@@ -63,7 +63,7 @@ async def export(
 
 
 async def _these(principal: Principal, dependencies: Dependencies, ids: str) -> list[Opened]:
-    wanted = list(dict.fromkeys(parse_id(IdPrefix.EXCHANGE, one.strip()) for one in ids.split(",")))
+    wanted = list(dict.fromkeys(parse_id(IdPrefix.EXCHANGE, one.strip(), "ids") for one in ids.split(",")))
     if len(wanted) > MAX_LIMIT:
         raise ValidationError(f"ids: at most {MAX_LIMIT}", details={"field": "ids", "reason": "too many"})
     async with dependencies.database.transaction(principal.org_id) as connection:

@@ -113,7 +113,9 @@ def parse_place(kind: ConnectionKind, location: str, name: str, prefix: str) -> 
 
 
 def parse_agents(agents: Sequence[str]) -> frozenset[str]:
-    return frozenset(one if one == ANY else parse_id(IdPrefix.AGENT, one) for one in agents)
+    return frozenset(
+        one if one == ANY else parse_id(IdPrefix.AGENT, one, f"agents[{number}]") for number, one in enumerate(agents)
+    )
 
 
 def parse_tools(tools: Sequence[str]) -> frozenset[str]:

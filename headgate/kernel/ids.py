@@ -78,20 +78,21 @@ def full_id(prefix: IdPrefix, text: str) -> str:
     return text if _BARE_UUID.fullmatch(text) is None else f"{prefix}_{text}"
 
 
-def parse_id(prefix: IdPrefix, text: str) -> str:
+def parse_id(prefix: IdPrefix, text: str, field: str | None = None) -> str:
     """``text`` as an identifier of this type; the bare UUID, as the schemas declare it, is accepted too.
 
-    Raises ValidationError.
+    Raises ValidationError, which names ``field``.
     """
     match = _ID.fullmatch(text)
     if match is not None and match[1] == prefix:
         return text
     if _BARE_UUID.fullmatch(text) is not None:
         return f"{prefix}_{text}"
-    raise ValidationError(
-        f"{json.dumps(text[:64])} is not an identifier of this type: expected {prefix}_ and a UUID in lower case",
-        details={"expected_prefix": f"{prefix}_", "got": text[:64]},
-    )
+    reason = f"{json.dumps(text[:64])} is not an identifier of this type: expected {prefix}_ and a UUID in lower case"
+    details: dict[str, object] = {"expected_prefix": f"{prefix}_", "got": text[:64]}
+    if field is None:
+        raise ValidationError(reason, details=details)
+    raise ValidationError(f"{field}: {reason}", details={"field": field, "reason": reason, **details})
 
 
 def addressed_id(prefix: IdPrefix, text: str) -> str:

@@ -53,3 +53,7 @@ def test_everything_else_is_refused(text: str) -> None:
     with pytest.raises(ValidationError) as caught:
         parse_id(IdPrefix.ACTION, text)
     assert caught.value.details == {"expected_prefix": "act_", "got": text[:64]}
+    with pytest.raises(ValidationError, match=r"^ids: ") as caught:
+        parse_id(IdPrefix.ACTION, text, "ids")
+    assert caught.value.details is not None
+    assert caught.value.details["field"] == "ids"

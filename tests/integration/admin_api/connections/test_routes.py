@@ -70,6 +70,7 @@ async def test_made_listed_read_bound_and_removed(gate, superuser) -> None:
         ({"place": {"in": "header", "name": "a b"}}, "place.name"),
         ({"place": {"in": "header", "name": "x-key", "prefix": "a\r\nX: y"}}, "place.prefix"),
         ({"agents": ["agt_01a1fea6-b756-7a46-9ff4-412cec3a741f"]}, "agents"),
+        ({"agents": ["*", "my-agent"]}, "agents[1]"),
         ({"tools": ["Not a tool"]}, "tools"),
         ({"credentials": {"secret": "short"}}, "credentials.secret"),
         ({"credentials": {"secret": "line\r\nbreak-in-it"}}, "credentials.secret"),
