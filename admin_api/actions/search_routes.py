@@ -1,7 +1,7 @@
 """GET /v1/actions/search: the newest actions that a reader looks for, with their request line."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import Field
@@ -19,9 +19,11 @@ from headgate.actions.search import ActionSearch, search_actions
 from headgate.actions.store import ActionFilter
 from headgate.agents.store import agent_ids_of, agent_names
 from headgate.journal.apply import apply_before_reading
-from headgate.kernel.errors import NotFoundError
+from headgate.kernel.errors import NotFoundError, ValidationError
 
 router = APIRouter(route_class=GuardedRoute, tags=["actions"])
+
+_IDS_SHOWN: Final = 20
 
 type _Word = Annotated[str | None, Query(max_length=256)]
 
@@ -88,6 +90,11 @@ async def search(
     if named is not None:
         if not named or (agent_id is not None and agent_id not in named):
             raise NotFoundError(f"No agent {agent}")
+        if agent_id is None and len(named) > 1:
+            raise ValidationError(
+                f"agent: {len(named)} agents have this name. Use an id: {', '.join(named[:_IDS_SHOWN])}",
+                details={"field": "agent", "reason": "several agents have this name"},
+            )
         agent_id = agent_id or named[0]
     wanted = ActionSearch(
         ActionFilter(agent_id, wanted_status(status), tool, operation, tag),

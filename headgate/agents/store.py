@@ -12,6 +12,7 @@ from headgate.agents.scopes import KeyKind, Scope
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row, update_row
 from headgate.kernel.errors import NotFoundError
+from headgate.kernel.ids import IdPrefix, full_id
 from headgate.organizations.model import Role
 
 _AGENT: Final = (
@@ -117,13 +118,16 @@ async def agent_names(connection: Connection, org_id: str, agent_ids: Collection
 
 
 async def agent_ids_of(connection: Connection, org_id: str, name_or_id: str) -> list[str]:
-    """Every agent that is called so, and the one with that identifier."""
+    """The agent with that identifier, else every agent that is called so: an agent may have another's identifier as
+    its name."""
+    agent_id = full_id(IdPrefix.AGENT, name_or_id)
     cursor = await connection.execute(
-        "SELECT agent_id FROM agents WHERE org_id = %(org)s AND (agent_id = %(name)s OR name = %(name)s)"
+        "SELECT agent_id FROM agents WHERE org_id = %(org)s AND (agent_id = %(id)s OR name = %(name)s)"
         " ORDER BY agent_id",
-        {"org": org_id, "name": name_or_id},
+        {"org": org_id, "id": agent_id, "name": name_or_id},
     )
-    return [row["agent_id"] for row in await cursor.fetchall()]
+    found = [row["agent_id"] for row in await cursor.fetchall()]
+    return [agent_id] if agent_id in found else found
 
 
 async def insert_key(connection: Connection, key: ApiKey, key_hash: bytes) -> None:

@@ -82,6 +82,18 @@ async def test_an_unreadable_switch_hides_no_agent(gate, superuser) -> None:
     assert agents and all("unavailable" in one["stopped"] for one in agents)
 
 
+async def test_an_agents_id_names_it_though_another_agent_is_called_so(gate) -> None:
+    admin = gate.person()
+    for name in (gate.agent_id, "twin", "twin"):
+        assert (await admin.post("/admin/agents", json={"name": name})).status_code == 201
+    for target in (gate.agent_id, gate.agent_id.removeprefix("agt_")):
+        stopped = await admin.put(PATH, json={"scope": "agent", "target": target, "reason": "it sends spam"})
+        assert [one["target"] for one in stopped.json()["stops"]] == [gate.agent_id], stopped.text
+        assert (await admin.get("/v1/actions/search", params={"agent": target})).status_code == 200
+    twins = await admin.get("/v1/actions/search", params={"agent": "twin"})
+    assert (twins.status_code, twins.json()["error"]["details"]["field"]) == (400, "agent"), "as everywhere else"
+
+
 async def test_health_tells_administrators_and_nobody_else(gate, new_gate) -> None:
     await gate.person().put(PATH, json={"scope": "organization", "reason": "an incident"})
     assert [one["reason"] for one in (await gate.person().get("/health")).json()["stops"]] == ["an incident"]
