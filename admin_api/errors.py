@@ -133,19 +133,19 @@ def reason_of(problem: Mapping[str, Any]) -> str:
     Pydantic speaks of inputs and strings, and counts the "items" of a text that was looked at before its length was.
     """
     bounds = problem.get("ctx", {})
-    if isinstance(problem.get("input"), str):
-        if problem["type"] == "too_short":
-            return f"must have at least {_characters(bounds['min_length'])}"
-        if problem["type"] == "too_long":
-            return f"must have at most {_characters(bounds['max_length'])}"
+    unit = "character" if isinstance(problem.get("input"), str) else "item"
+    if problem["type"] == "too_short":
+        return f"must have at least {_counted(bounds['min_length'], unit)}"
+    if problem["type"] == "too_long":
+        return f"must have at most {_counted(bounds['max_length'], unit)}"
     if problem["type"] in _REASONS:
         return _REASONS[problem["type"]]
     # Of a check of ours it tells the exception's name first.
     return _SHOULD.sub("must", str(problem["msg"]).removeprefix("Value error, "))
 
 
-def _characters(count: int) -> str:
-    return f"{count} character{'' if count == 1 else 's'}"
+def _counted(count: int, unit: str) -> str:
+    return f"{count} {unit}{'' if count == 1 else 's'}"
 
 
 def _field_of(problem: Mapping[str, Any]) -> str:

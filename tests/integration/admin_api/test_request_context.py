@@ -57,6 +57,7 @@ async def test_errors_have_one_shape(running_api, organization, method: str, pat
         ({"name": "a", "limits": []}, "limits", "must be an object"),
         ({"name": ""}, "name", "must have at least 1 character"),
         ({"name": "a", "limits": 1}, "limits", "must be an object"),
+        ({"name": "a", "tags": ["a"] * 500}, "tags", "must have at most 32 items"),
     ],
 )
 async def test_an_error_names_the_field(gate, body: object, field: str, reason: str) -> None:
