@@ -5,7 +5,8 @@ addresses that a name stands for can be judged without a gap between judging and
 uvloop resolves elsewhere and would pass it by; ``install`` refuses such a loop.
 
 A look-up takes a thread for as long as its name server likes, also when nobody waits for it any more. One organization
-has so many of them at once: agents that call names of a server which never answers took all of a process.
+has so many of them at once: agents that call names of a server which never answers took all of a process. The threads
+are for this alone: asyncio's own are as many as the machine has processors, and four more, and other work needs them.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ import socket
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from ipaddress import ip_address
 from typing import Any, Final
 
@@ -73,6 +75,9 @@ def install(loop: asyncio.AbstractEventLoop) -> None:
     if not isinstance(loop, asyncio.SelectorEventLoop):
         raise UnguardedLoopError(f"{type(loop).__module__} resolves names outside of asyncio: use plain asyncio")
     if not isinstance(loop.getaddrinfo, GuardedResolver):
-        # asyncio's own has as many as the machine has processors, and four more.
-        loop.set_default_executor(ThreadPoolExecutor(_THREADS, thread_name_prefix="resolve"))
-        loop.getaddrinfo = GuardedResolver(loop.getaddrinfo)  # type: ignore[method-assign,assignment] # the seam itself
+        threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="resolve")
+
+        async def look_up(*name: Any, **options: Any) -> Any:
+            return await loop.run_in_executor(threads, partial(socket.getaddrinfo, *name, **options))
+
+        loop.getaddrinfo = GuardedResolver(look_up)  # type: ignore[method-assign,assignment] # the seam itself

@@ -43,8 +43,7 @@ class Classifiers:
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._looking: dict[str, asyncio.Task[object]] = {}
         self._tasks = TaskSet(lambda name, error: None)  # the error reaches the waiting callers
-        self._classifying = ThreadPoolExecutor(CLASSIFICATIONS_AT_ONCE, "classify")
-        self._turns = FairTurns(CLASSIFICATIONS_AT_ONCE, "local classifiers", threads=self._classifying)
+        self._turns = FairTurns(CLASSIFICATIONS_AT_ONCE, "local classifiers")
         self._runs: set[Run] = set()
         self._reading = ThreadPoolExecutor(1, "load-classifier")
 
@@ -83,7 +82,7 @@ class Classifiers:
         for run in self._runs:
             run.cancel()
         await self._tasks.close()
-        self._classifying.shutdown(wait=False, cancel_futures=True)
+        self._turns.close()
         self._reading.shutdown(wait=False, cancel_futures=True)
 
     async def _look(self, name: str) -> _Entry:

@@ -7,7 +7,6 @@ processor at most.
 """
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 from headgate.gate.candidate import BoundCandidate
@@ -30,15 +29,12 @@ class FairDecisions:
 
     def __init__(self, marker: Marker | None = None) -> None:
         self._marker = marker
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="slow policies")
-        self._turns = FairTurns(
-            1, "a decision, because the policies about them are slow", rests=True, threads=self._thread
-        )
+        self._turns = FairTurns(1, "a decision, because the policies about them are slow", rests=True)
         self._slowness = Slowness()
         self._share = LoopShare()
 
     def close(self) -> None:
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._turns.close()
 
     @property
     def waiting(self) -> int:

@@ -7,7 +7,7 @@ place was taken, so that one slow call weighs as much as many fast ones, and an 
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Executor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class _Organization:
 class Turn:
     """One caller's place, and the thread that works in it, if any."""
 
-    def __init__(self, threads: Executor | None) -> None:
+    def __init__(self, threads: Executor) -> None:
         self._threads = threads
         self.thread: asyncio.Future[Any] | None = None
 
@@ -76,7 +76,9 @@ def _look_at(thread: asyncio.Future[Any]) -> None:
 class FairTurns:
     """``places`` at once. ``what`` is said to a call that gets none: what is being waited for. ``rests``: a place stays
     empty after a turn for as long as the turn took, so that the event loop has the interpreter for as long.
-    ``threads``: None for those of the event loop."""
+
+    Each place has a thread of its own. The executor of an event loop starts another thread whenever work comes before
+    the last has gone idle, until it has as many as it may, and each keeps megabytes of what the engine allocated."""
 
     def __init__(
         self,
@@ -84,13 +86,12 @@ class FairTurns:
         what: str,
         *,
         rests: bool = False,
-        threads: Executor | None = None,
         wait_seconds: float = WAIT_SECONDS_MAX,
         waiting_of_agent_max: int = WAITING_OF_AGENT_MAX,
         waiting_of_organization_max: int = WAITING_OF_ORGANIZATION_MAX,
     ) -> None:
         self._rests = rests
-        self._threads = threads
+        self._threads = ThreadPoolExecutor(places, thread_name_prefix=what)
         self._free = places
         self._what = what
         self._wait_seconds = wait_seconds
@@ -99,6 +100,9 @@ class FairTurns:
         self._between_organizations = _Shares()
         self._within: dict[str, _Shares] = {}
         self._waiting: dict[str, _Organization] = {}
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     @property
     def waiting(self) -> int:

@@ -27,15 +27,14 @@ async def corporate():
 
 
 @pytest.fixture
-async def names():
-    """What the machine's own resolver says; every other name has no address."""
-    loop = asyncio.get_running_loop()
-    original = loop.getaddrinfo
+def names(monkeypatch: pytest.MonkeyPatch):
+    """What the machine's own resolver says; every other name but its own has no address."""
+    original = socket.getaddrinfo
     table: dict[str, list[str]] = {HOST: [PUBLIC]}
 
-    async def resolve(host, port, **options):
-        if guard.parse_literal(host) is not None:
-            return await original(host, port, **options)
+    def resolve(host, port, *rest, **options):
+        if host == "localhost" or guard.parse_literal(host) is not None:
+            return original(host, port, *rest, **options)
         if host not in table:
             raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
         return [
@@ -43,9 +42,8 @@ async def names():
             for address in table[host]
         ]
 
-    loop.getaddrinfo = resolve
-    yield table
-    loop.getaddrinfo = original
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
+    return table
 
 
 @pytest.fixture

@@ -15,21 +15,20 @@ from proxy.resolver import GuardedResolver, UnguardedLoopError, install
 
 
 @pytest.fixture
-async def names():
+def names(monkeypatch: pytest.MonkeyPatch):
     """Names that resolve to what a test says; everything else as usual."""
-    loop = asyncio.get_running_loop()
-    original = loop.getaddrinfo
+    original = socket.getaddrinfo
     table: dict[str, list[str]] = {}
 
-    async def resolve(host, port, **options):
+    def resolve(host, port, *rest, **options):
         if host not in table:
-            return await original(host, port, **options)
+            return original(host, port, *rest, **options)
         return [
             (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
             for address in table[host]
         ]
 
-    loop.getaddrinfo = resolve
+    monkeypatch.setattr(socket, "getaddrinfo", resolve)
     return table
 
 

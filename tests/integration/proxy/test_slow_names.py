@@ -82,3 +82,17 @@ async def test_many_that_hang_leave_threads_for_others(monkeypatch: pytest.Monke
         over.set()
         await asyncio.gather(*hung, return_exceptions=True)
         system.close()
+
+
+async def test_look_ups_have_threads_of_their_own() -> None:
+    """What detectors need stays in each thread that they ran in: megabytes, times all threads for look-ups."""
+    loop, over = asyncio.get_running_loop(), threading.Event()
+    install(loop)
+    assert not (await asyncio.to_thread(lambda: threading.current_thread().name)).startswith("resolve")
+    busy = [asyncio.ensure_future(asyncio.to_thread(over.wait)) for _ in range(_HUNG)]
+    try:
+        async with asyncio.timeout(60):
+            assert len(await loop.getaddrinfo("127.0.0.1", 443)) >= 1
+    finally:
+        over.set()
+        await asyncio.gather(*busy)

@@ -177,3 +177,18 @@ async def test_the_error_of_an_abandoned_thread_is_not_logged(work: Work, caplog
         await work.take("o", "a")
     gc.collect()
     assert caplog.messages == []
+
+
+async def test_each_place_has_one_thread() -> None:
+    """An executor with more threads starts them all in time: work comes before the thread of the last has gone idle."""
+    threads: set[int] = set()
+    turns = FairTurns(2, "a test")
+
+    async def take(agent_id: str) -> None:
+        for _ in range(300):
+            async with turns.turn("o", agent_id) as turn:
+                await turn.in_thread(lambda: threads.add(threading.get_ident()))
+
+    await asyncio.gather(*(take(str(number)) for number in range(4)))
+    turns.close()
+    assert 1 <= len(threads) <= 2
