@@ -1,9 +1,9 @@
 """One client connection: mitmproxy's handler with an event loop that starts fewer tasks and fails closed.
 
-Differs from ``mitmproxy.proxy.server.ConnectionHandler.server_event`` in this: events that arise while one is
-handled are queued instead of waiting for a lock, hooks of plain functions run inline, a layer that raises closes the
-connection, where mitmproxy leaves the client waiting, and the layers that have opened a tunnel are not asked about what
-passes in it. What is read is handled in its party's turn (``proxy.turns``).
+Differs from ``mitmproxy.proxy.server.ConnectionHandler`` in this: events that arise while one is handled are queued
+instead of waiting for a lock, hooks of plain functions run inline, and the layers that have opened a tunnel are not
+asked about what passes in it. A layer that raises closes the connection, and a server connection that fails in any way
+ends its call, where mitmproxy leaves the client waiting. What is read is handled in its party's turn (``proxy.turns``).
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Any, Final, cast
 
 import structlog
 from mitmproxy.connection import Connection, ConnectionState
-from mitmproxy.proxy import commands, events, layers, server
+from mitmproxy.proxy import commands, events, layers, server, server_hooks
 from mitmproxy.proxy.layers.http._hooks import HttpResponseHook
 from mitmproxy.proxy.mode_specs import ProxyMode
 
@@ -134,6 +134,29 @@ class GateConnection(server.LiveConnectionHandler):
         del self.timeout_watchdog.callback
         self.state.close = _nothing
         self.state.on_identified = None
+
+    async def open_connection(self, command: commands.OpenConnection) -> None:
+        """As mitmproxy does it, and whatever it raises, the call that waits for the connection ends: mitmproxy asserts
+        that a server has an address, and one that has reset the connection by then has none."""
+        try:
+            await super().open_connection(command)
+        except Exception as error:  # noqa: BLE001 - as above
+            _log.warning("server_connection_failed", error=repr(error))
+            if command.connection.peername is None:
+                await self._not_opened(command)
+            else:
+                self.hard_close("crashed")
+
+    async def _not_opened(self, command: commands.OpenConnection) -> None:
+        connection = command.connection
+        io = self.transports.pop(connection, None)
+        if io is not None and isinstance(io.writer, StreamWriter):
+            io.writer.transport.abort()
+        connection.state = ConnectionState.CLOSED
+        connection.error = error = "the connection could not be opened"
+        hook_data = server_hooks.ServerConnectionHookData(client=self.client, server=connection)
+        await self.handle_hook(server_hooks.ServerConnectErrorHook(hook_data))
+        await self.server_event(events.OpenConnectionCompleted(command, error))
 
     async def handle_connection(self, connection: Connection) -> None:
         io = self.transports[connection]

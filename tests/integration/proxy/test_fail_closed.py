@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import socket
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -191,3 +193,31 @@ async def test_a_hook_that_returns_something_denies(start, answer) -> None:
     running = await start(Wrapped())
     assert answer(await running.secure(running.get("/a"))).status == 503
     assert running.upstream.connections == 0
+
+
+async def test_a_server_that_resets_the_connection_before_it_is_used(start, answer, monkeypatch) -> None:
+    """Its address cannot be asked for any more, and nothing may wait for it."""
+    loop = asyncio.get_running_loop()
+    connect = loop.sock_connect
+
+    async def connect_slowly(connecting: socket.socket, address: Any) -> None:
+        await connect(connecting, address)
+        await asyncio.sleep(0.1)
+
+    def reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    running = await start()
+    resetting = await asyncio.start_server(reset, "127.0.0.1", 0)
+    address = f"127.0.0.1:{resetting.sockets[0].getsockname()[1]}"
+    reader, writer = await asyncio.open_connection("127.0.0.1", running.port)
+    monkeypatch.setattr(loop, "sock_connect", connect_slowly)
+    for _ in range(2):
+        writer.write(f"GET http://{address}/ HTTP/1.1\r\nHost: {address}\r\n\r\n".encode())
+        received = answer(await asyncio.wait_for(reader.readuntil(b'"}}'), 10))
+        assert (received.status, "UPSTREAM_FAILED" in received.body.decode()) == (502, True)
+    assert [one.ending.value for one in running.decide.completions] == ["not_sent"] * 2
+    writer.close()
+    await running.settled()
+    resetting.close()
