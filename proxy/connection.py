@@ -9,7 +9,8 @@ ends its call, where mitmproxy leaves the client waiting. What is read is handle
 import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
-from collections import deque
+from collections import defaultdict, deque
+from contextlib import nullcontext
 from time import perf_counter
 from traceback import format_exc
 from typing import Any, Final, cast
@@ -84,6 +85,9 @@ class GateConnection(server.LiveConnectionHandler):
         turns: Turns,
     ) -> None:
         super().__init__(reader, writer, options, mode)
+        # mitmproxy's semaphores let five connections to one server be open. The call behind five answers without an end
+        # would wait for ever, and a client's streams are bounded (RFC 9113, 5.1.2).
+        self.max_conns = defaultdict(nullcontext)  # type: ignore[arg-type] # it is only entered
         self.turns = turns
         self.behind = 0
         """How many layers have put off a part of what they were given (``commands.RequestWakeup`` of no delay)."""
