@@ -64,15 +64,18 @@ def balanced(found: Mapping[str, Iterable[tuple[float, str]]]) -> list[str]:
 
 
 def bar_file_scores(model: WindowModel, words: InjectionWords) -> Floats:
-    """The log odds of each whole file of the part ``bar``; infinite where signs count alone."""
-    return np.array([_score(text, words, model) for text in map(_text_of, chosen_files("bar", _BAR_FILES_OF_KIND))])
+    """The log odds of each whole file of the part ``bar``, as of ``text_score``."""
+    return np.array([text_score(text, words, model) for text in map(_text_of, chosen_files("bar", _BAR_FILES_OF_KIND))])
 
 
-def _score(text: str, words: InjectionWords, model: WindowModel) -> float:
+def text_score(text: str, words: InjectionWords, model: WindowModel) -> float:
+    """The log odds of what detectors look at in a text, from the network's floor on: infinitely low below it, infinite
+    where signs count alone."""
     one = look(text, words, Budget(_PATIENT))
     if any(seen.log_odds > SIGNS_ALONE for seen in one.seen):
         return math.inf
-    return max((window.log_odds for window in _windows(text, words, model, 0.0)), default=-math.inf)
+    over = 0.0 if model.network is None else model.network.floor
+    return max((window.log_odds for window in _windows(text, words, model, over)), default=-math.inf)
 
 
 def _windows(text: str, words: InjectionWords, model: WindowModel, over: float) -> Iterator[Window]:

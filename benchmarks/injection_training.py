@@ -12,8 +12,10 @@ stand for code and prose without instructions, and for the second stage passages
 
 import math
 import sys
+import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -22,19 +24,18 @@ import yaml
 
 from benchmarks.injection_mining import MINING_ROUNDS, bar_file_scores, mistaken_passages
 from benchmarks.injection_network_training import learn_network, left_out
+from benchmarks.injection_report import report_all
 from benchmarks.injection_windows_file import write
-from benchmarks.injection_windows_training import Example, Table, learn_windows, threshold
+from benchmarks.injection_windows_training import Example, Floats, Table, learn_windows, threshold
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
-from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.decode import document_of
 from headgate.detectors.injection import SIGNS_ALONE, seen_windows
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import InjectionWords, folded, injection_words, make_injection_words
 from headgate.detectors.limits import Budget, Limits
-from headgate.nlp_policies.model import DEFAULT_THRESHOLD
-from tests.labelled.clean import clean_texts, held_out_clean_texts
-from tests.labelled.instructions import Part, tool_texts
+from tests.labelled.clean import clean_texts
+from tests.labelled.instructions import tool_texts
 
 _WEIGHTS = Path(__file__).parents[1] / "config" / "detectors" / "injection_weights.yaml"
 _WINDOWS = _WEIGHTS.with_name("injection_windows.bin")
@@ -59,7 +60,6 @@ _DEEDS = (
 _PLAINEST_COUNT = 4.0
 _WRONG_SHOWN = (0.02, 0.05, 0.1)
 _PACKAGES_EACH = 50
-_THRESHOLDS = (DEFAULT_THRESHOLD, 0.75, 0.8, 0.85)
 
 type Bag = list[frozenset[int]]
 
@@ -137,22 +137,44 @@ def plainest() -> list[Example]:
 
 def train_windows() -> None:
     words = injection_words()
-    table = Table(examples(), words)
-    learned = learn_windows(table, np.ones(len(table.injected), bool))
+    with _stage("features of the texts"):
+        table = Table(examples(), words)
+    with _stage("weights of the texts"):
+        learned = learn_windows(table, np.ones(len(table.injected), bool))
     known: set[str] = set()
-    for mining in MINING_ROUNDS:
-        passages = [text for text in mistaken_passages(learned.model(), words, mining) if text not in known]
+    for number, mining in enumerate(MINING_ROUNDS, 1):
+        with _stage(f"mining, round {number}"):
+            passages = [text for text in mistaken_passages(learned.model(), words, mining) if text not in known]
         mined = [Example(text, injected=False, counts=1.0, group="") for text in passages]
-        table = table.joined(Table(mined if known else [*mined, *plainest()], words))
-        learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
+        with _stage(f"weights with {len(passages)} more passages"):
+            table = table.joined(Table(mined if known else [*mined, *plainest()], words))
+            learned = learn_windows(table, np.ones(len(table.injected), bool), learned)
         known.update(passages)
     if "--writers" in sys.argv:
         show_writers(table, words)
-    network = learn_network(table, np.ones(len(table.injected), bool), learned)
-    of_files = bar_file_scores(network.model(learned), words)
-    bar = threshold(of_files, np.zeros(len(of_files), bool), _FILES_WRONG)
+    with _stage("network"):
+        network = learn_network(table, np.ones(len(table.injected), bool), learned)
+    with _stage("bar"):
+        bar = bar_for(bar_file_scores(network.model(learned), words))
     write(learned, network, bar, _WINDOWS)
     window_model.cache_clear()
+
+
+def bar_for(of_files: Floats) -> float:
+    """The log odds above which the share ``_FILES_WRONG`` of the files lies. Raises ValueError where no finite bar does
+    that: it would be written as a bias with which every text is an instruction, or none."""
+    bar = threshold(of_files, np.zeros(len(of_files), bool), _FILES_WRONG)
+    if not math.isfinite(bar):
+        why = "signs alone flag more" if bar > 0 else "fewer have a window that the network is asked about"
+        raise ValueError(f"no bar flags {_FILES_WRONG} of {len(of_files)} files: {why}")
+    return bar
+
+
+@contextmanager
+def _stage(name: str) -> Iterator[None]:
+    began, used = time.monotonic(), time.process_time()
+    yield
+    print(f"{name}: {time.monotonic() - began:.0f} s, {time.process_time() - used:.0f} s of processor time", flush=True)
 
 
 def show_writers(table: Table, words: InjectionWords) -> None:
@@ -166,46 +188,15 @@ def show_writers(table: Table, words: InjectionWords) -> None:
         print(f"{writer} left out: {', '.join(f'{share:.2f} at {wrong}' for wrong, share in curve)}")
 
 
-def report(part: Part, model: EmbeddedModel, *, show: bool) -> None:
-    by_style: dict[tuple[bool, str], list[bool]] = defaultdict(list)
-    risks: dict[bool, list[float]] = {True: [], False: []}
-    for one in tool_texts(part):
-        risk = assess(model, one.text).risk_score
-        flagged = risk >= DEFAULT_THRESHOLD
-        risks[one.injected].append(risk)
-        by_style[one.injected, one.style].append(flagged)
-        if part in ("unseen", "blind"):
-            by_style[one.injected, f"{one.document} (source)"].append(flagged)
-        if show and flagged != one.injected:
-            print("missed" if one.injected else "wrong ", one.style, one.language, one.document, repr(one.text)[:300])
-    for injected, title in ((True, "recall"), (False, "false positives")):
-        rows = {style: flags for (label, style), flags in by_style.items() if label is injected}
-        print(f"{part} {model.value} {title}: {_share(risk >= DEFAULT_THRESHOLD for risk in risks[injected])}")
-        curve = (f"{_share(risk >= least for risk in risks[injected])} at {least}" for least in _THRESHOLDS)
-        print(f"  {'; '.join(curve)}")
-        print("  " + ", ".join(f"{style} {_share(flags)}" for style, flags in sorted(rows.items())))
-
-
-def _share(flags: Iterable[bool]) -> str:
-    listed = list(flags)
-    return f"{sum(listed) / max(1, len(listed)):.3f} of {len(listed)}"
-
-
 def main() -> None:
     if "--report" not in sys.argv:
         if "--windows" not in sys.argv:
-            train()
+            with _stage("weights of the signs"):
+                train()
             injection_words.cache_clear()
         train_windows()
         return
-    evaluated: tuple[Part, ...] = () if "--development" in sys.argv else ("heldout", "unseen", "varied", "blind")
-    for model in (EmbeddedModel.INJECTION, EmbeddedModel.INTENT, EmbeddedModel.SAFETY):
-        for part in ("development", *evaluated):
-            report(part, model, show="--show" in sys.argv and model is EmbeddedModel.INJECTION)
-        for name, texts in (("development", clean_texts()), ("heldout", held_out_clean_texts())):
-            print(
-                f"{name} {model.value} packages: {_share(assess(model, text).risk_score >= 0.7 for _, text in texts)}"
-            )
+    report_all(evaluated="--development" not in sys.argv, show="--show" in sys.argv)
 
 
 if __name__ == "__main__":

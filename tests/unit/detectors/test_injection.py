@@ -47,6 +47,15 @@ def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) 
     assert _share(taken) <= wrong
 
 
+def test_the_documented_share_of_writers_that_the_weights_do_not_know_is_found() -> None:
+    writers = {"writer 53", "writer 54", "writer 55", "writer 56"}
+    texts = [one for one in tool_texts("written") if one.document in writers]
+
+    assert len(texts) == 600
+    assert _share([_flagged(one.text) for one in texts if one.injected]) >= 0.76
+    assert _share([_flagged(one.text) for one in texts if not one.injected]) <= 0.11
+
+
 def test_code_that_nothing_was_tuned_on_is_seldom_taken_for_an_instruction() -> None:
     assert _share([_flagged(text) for _, text in held_out_clean_texts()]) <= 0.005
 
