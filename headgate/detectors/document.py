@@ -10,21 +10,16 @@ from typing import Final, NamedTuple
 
 from regorus import TEXT_SEPARATOR, TextBuffer
 
+from headgate.detectors.labels import Labels
 from headgate.detectors.limits import Limits
 from headgate.detectors.model import Place, Span, masked_sample
-from headgate.detectors.visible import visible
 from headgate.kernel.canonical_json import JsonValue
-from headgate.kernel.short_key_cache import short_key_cache
 
 SEPARATOR: Final = TEXT_SEPARATOR
 """Between two texts; no pattern matches across it."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_$@#](?=.{0,39}$)[A-Za-z_ .\-]*[0-9]{0,4}")
-_WORD_BREAK: Final = re.compile(r"[_\-.]+|(?<=[a-z])(?=[A-Z])")
-_NAME_MAX: Final = 64
-_GENERIC_NAMES: Final = frozenset(("value", "number", "no", "text", "content", "data", "raw", "id", "#text"))
-
 
 type Path = tuple[str | int, ...]
 
@@ -139,11 +134,11 @@ class Piece(NamedTuple):
 class Document:
     """The buffer while it grows, and the way back from it."""
 
-    __slots__ = ("_long_names", "_texts")
+    __slots__ = ("_labels", "_texts")
 
     def __init__(self) -> None:
-        self._long_names: set[str] = set()
-        self._texts = TextBuffer(self._label)
+        self._labels = Labels()
+        self._texts = TextBuffer(self._labels.label)
 
     @property
     def size(self) -> int:
@@ -159,15 +154,14 @@ class Document:
 
     def label_size(self, origin: Origin) -> int:
         """About how many bytes the label of such a text takes. Those of a name count too: it may be all there is."""
-        name = "" if origin.node is None else origin.node.name()
-        return _NAME_MAX if len(name) > _NAME_MAX and name in self._long_names else len(name)
+        return 0 if origin.node is None else self._labels.size(origin.node.name())
 
     def add(self, text: str, origin: Origin, bytes_max: int, *, folded: bool) -> None:
         """``bytes_max``: a label that would go beyond it is cut."""
         node, name, label = origin.node, None, b""
         if node is not None:
             name = node.name()
-            label = self._label(name, None if node.parent is None else node.parent.name())
+            label = self._labels.label(name, None if node.parent is None else node.parent.name())
         label = label[: max(0, bytes_max - self.size)]
         self._texts.add(origin, name, label, text.encode("utf-8", "replace"), folded, origin.outer is None)
 
@@ -176,21 +170,6 @@ class Document:
         is_outermost = origin.outer is None
         for text, path in self._texts.walk(value, origin, is_outermost, limits.input_bytes_max, limits.values_max):
             yield text, _at(origin, path)
-
-    def _label(self, name: str, above: str | None) -> bytes:
-        """The name; where it says nothing by itself (``value``), with the one above. A name of megabytes stands before
-        the first of its values only: each of a thousand would repeat it."""
-        if name.lower() in _GENERIC_NAMES and above is not None and above != name and len(above) <= _NAME_MAX:
-            name = f"{above} {name}"
-        if len(name) > _NAME_MAX and not self._is_new_long_name(name):
-            name = name[:_NAME_MAX]
-        return _label(name)
-
-    def _is_new_long_name(self, name: str) -> bool:
-        if name in self._long_names:
-            return False
-        self._long_names.add(name)
-        return True
 
     def buffer(self, first_piece: int = 0) -> bytes:
         """The bytes from this piece on."""
@@ -206,20 +185,6 @@ class Document:
 
 def _at(origin: Origin, path: Path) -> Origin:
     return origin._replace(node=node_of(path, origin.node)) if path else origin
-
-
-@short_key_cache(2048)
-def _label(name: str) -> bytes:
-    """``dateOfBirth`` is read as the words that it is made of as well."""
-    if not name:
-        return b""
-    name, _ = visible(name)
-    if len(name) <= _NAME_MAX:
-        words = _WORD_BREAK.sub(" ", name).strip()
-        shown = name if words == name else f"{words} {name}"
-    else:
-        shown = name
-    return f"{shown}: ".encode("utf-8", "replace")
 
 
 class Places:
