@@ -2,15 +2,15 @@
 
 from typing import Final
 
-from headgate.protocols.websocket import SEND, WEBSOCKET_TOOL
-
 MESSAGE: Final = "message"
+_MESSAGE_CALL: Final = ("websocket", "send")
+"""Tool and operation, as ``headgate.protocols.websocket`` names them, which commands need not load."""
 _OWN_PORTS: Final = {"https": (443,), "http": (80,), None: (443, 80)}
 
 
 def shown_method(tool: object, operation: object, method: object) -> str:
     """The method, except of a message of a WebSocket, which is recorded with the call of its handshake."""
-    return MESSAGE if (tool, operation) == (WEBSOCKET_TOOL, SEND) else f"{method}"
+    return MESSAGE if (tool, operation) == _MESSAGE_CALL else f"{method}"
 
 
 def shown_authority(scheme: object, host: object, port: object) -> str:

@@ -76,7 +76,8 @@ class Instance:
             yield
         finally:
             for pid in pids:
-                os.kill(pid, signal.SIGCONT)
+                with suppress(ProcessLookupError):  # it had ended, and its parent, which goes on again, took note of it
+                    os.kill(pid, signal.SIGCONT)
 
     def wait_until_restarted(self, part: str, killed: list[int]) -> None:
         """New processes, as many as before, that serve."""

@@ -27,7 +27,7 @@ _DIFFERS: Final = (
     (re.compile(r"root [A-Za-z0-9+/=]+"), "root HASH"),
     (re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z"), "TIME"),
     (re.compile(r"https?://(?:127\.0\.0\.1|tool\.test)(?::\d+)?"), "ADDRESS"),
-    (re.compile(r"\b(?:127\.0\.0\.1|tool\.test)(?=[ /\"])"), "HOST"),
+    (re.compile(r"\b(?:127\.0\.0\.1|tool\.test)(?::\d+)?(?=[ /\"…])"), "HOST"),
     (re.compile(r"\d+"), "0"),
     (re.compile(r"[─-]{2,}|\s+"), " "),
 )

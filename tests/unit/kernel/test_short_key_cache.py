@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.detectors.document import _label
+from headgate.detectors.labels import _label
 from headgate.kernel.short_key_cache import KEY_LENGTH_MAX, short_key_cache
 from headgate.protocols.content_type import read_content_type
 from headgate.protocols.headers import _classify

@@ -85,7 +85,7 @@ async def test_denying(gate) -> None:
 @pytest.mark.parametrize(
     ("route", "body", "field"),
     [
-        ("/v1/approvals/{}/deny", None, ""),
+        ("/v1/approvals/{}/deny", None, "body"),
         ("/v1/approvals/{}/deny", {}, "reason"),
         ("/v1/approvals/{}/deny", {"reason": " "}, "reason"),
         ("/v1/approvals/{}/deny", {"reason": "x" * 501}, "reason"),
