@@ -89,10 +89,10 @@ async def answer_defect(request: Request, error: Exception) -> Response:
 async def answer_validation_error(request: Request, error: Exception) -> Response:
     """FastAPI's: the first field and its reason, and all of them; never the value, which may be a secret."""
     assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for this class only
-    found = [({"field": _field_of(item), "reason": reason_of(item)}, item["loc"][0]) for item in error.errors()]
-    in_path = [one for one, part in found if part == "path"]
     # A parameter that a dependency reads too is told of twice.
-    problems = [one for number, (one, part) in enumerate(found) if (one, part) not in found[:number]]
+    found = dict.fromkeys((_field_of(item), reason_of(item), item["loc"][0]) for item in error.errors())
+    problems = [{"field": field, "reason": reason} for field, reason, _ in found]
+    in_path = [one for one, (_, _, part) in zip(problems, found, strict=True) if part == "path"]
     if in_path:
         # What cannot be the name of a resource names none: the answer is that of an unknown one.
         return await answer_headgate_error(
