@@ -21,7 +21,7 @@ from typing import Any
 
 from benchmarks.load.instance import Instance, process, start_instance, switch_content_policies
 from benchmarks.load.mixed import HELD_PATH, Mixed
-from benchmarks.load.processes import tree
+from benchmarks.load.processes import memory_sizes_kib, tree
 from headgate.demo.certificates import write_service_certificate
 
 _SAMPLE_SECONDS = 5.0
@@ -47,8 +47,7 @@ def sample(pids: list[int]) -> Sample:
     memory_kib = shared_kib = files = 0
     for pid in {one for parent in pids for one in tree(parent)}:
         with suppress(OSError):
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
-            sizes = {line.split(":")[0]: int(line.split()[1]) for line in lines}
+            sizes = memory_sizes_kib(pid)
             memory_kib += sizes["Pss"] - sizes["Pss_Shmem"]
             shared_kib += sizes["Pss_Shmem"]
             files += len(list(Path(f"/proc/{pid}/fd").iterdir()))

@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.load.processes import tree, tree_processor_seconds
+from benchmarks.load.processes import memory_sizes_kib, tree, tree_processor_seconds
 
 _SETTLE_SECONDS = 3.0
 _IDLE_SECONDS = 10.0
@@ -54,10 +54,9 @@ def measure(folder: Path, workers: int) -> Start:
 
 def _pss_kib(pid: int) -> int:
     try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+        return memory_sizes_kib(pid)["Pss"]
     except OSError:
         return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith("Pss:")), 0)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def processor_seconds(pid: int, *, ended_children: bool = False) -> float:
-    """User and system time. Raises OSError where the process has ended."""
+    """User and system time. Raises OSError where it has ended."""
     fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()
     return sum(map(int, fields[11 : 15 if ended_children else 13])) / os.sysconf("SC_CLK_TCK")
 
@@ -33,3 +33,9 @@ def memory_mib(pid: int, figure: str) -> float:
     """``figure`` of ``/proc/PID/status``: VmRSS, VmHWM."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(f"{figure}:")) / 1024
+
+
+def memory_sizes_kib(pid: int) -> dict[str, int]:
+    """The figures of ``/proc/PID/smaps_rollup`` by name (Pss, Pss_Shmem). Raises OSError where it has ended."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+    return {line.split(":")[0]: int(line.split()[1]) for line in lines}
