@@ -1,5 +1,6 @@
 """The API as a person at a terminal needs it: answers, or one sentence that says what to do."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -9,12 +10,14 @@ from headgate.agents.scopes import Scope, roles_with
 from headgate.cli.tables import safe
 from headgate.cli.target import Target
 from headgate.client.call import Call, Patience
+from headgate.client.credential import credential_headers
 from headgate.client.errors import ApiError as Refusal
 from headgate.client.errors import UnreachableError
+from headgate.client.repetition import last_answer
 from headgate.kernel.errors import HeadgateError, NotFoundError, UnauthorizedError, UnavailableError, ValidationError
 
 if TYPE_CHECKING:
-    import httpx
+    from headgate.cli.http_connection import ReceivedAnswer
 
 _TIMEOUT_SECONDS: Final = 60.0
 _LONG_SECONDS: Final = 600.0
@@ -47,22 +50,16 @@ class ApiError(HeadgateError):
 
 
 class ApiClient:
-    """One command's calls, by the client that programs use too (``headgate.client``)."""
+    """One command's calls, those that programs make too (``headgate.client.operations``)."""
 
-    def __init__(
-        self, target: Target, transport: "httpx.BaseTransport | None" = None, *, is_patient: bool = False
-    ) -> None:
+    def __init__(self, target: Target, *, is_patient: bool = False) -> None:
         """``is_patient``: what is refused for coming too fast (429) is sent again when the API says so."""
-        from headgate.client.synchronous import Client  # noqa: PLC0415 - httpx takes longer to import than all the rest
+        from headgate.cli.http_connection import HttpConnection  # noqa: PLC0415 - help needs no HTTP and no TLS
 
         self._url = target.api_url
-        self._client = Client(
-            target.api_url,
-            token=target.token.reveal(),
-            patience=_PATIENT if is_patient else _AT_ONCE,
-            timeout_seconds=_TIMEOUT_SECONDS,
-            transport=transport,
-        )
+        self._patience = _PATIENT if is_patient else _AT_ONCE
+        headers = credential_headers(target.token.reveal(), None)
+        self._connection = HttpConnection(target.api_url, headers, _TIMEOUT_SECONDS)
 
     def send[**Arguments, Answer](
         self, operation: Callable[Arguments, Call[Answer]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -89,7 +86,7 @@ class ApiClient:
     ) -> Iterator[bytes]:
         """A file that may be larger than memory, as it comes."""
         with self._told_of():
-            yield from self._client.pieces(_call(operation, *args, **kwargs).within(_LINE_SECONDS))
+            yield from self._connection.pieces(_call(operation, *args, **kwargs).within(_LINE_SECONDS))
 
     def lines[**Arguments](
         self, operation: Callable[Arguments, Call[bytes]], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -108,7 +105,7 @@ class ApiClient:
 
     def _lines(self, call: Call[Any]) -> Iterator[str]:
         with self._told_of():
-            yield from self._client.lines(call)
+            yield from self._connection.lines(call)
 
     @contextmanager
     def _told_of(self) -> Iterator[None]:
@@ -123,9 +120,9 @@ class ApiClient:
     def _send[Answer](self, call: Call[Answer]) -> Answer:
         return _value(call, self._answer(call))
 
-    def _answer(self, call: Call[Any]) -> "httpx.Response":
+    def _answer(self, call: Call[Any]) -> "ReceivedAnswer":
         try:
-            answer = self._client.answer(call)
+            answer = last_answer(call, self._connection.answer, self._patience, time.sleep)
             if not answer.is_success:
                 call.value(answer)
         except Refusal as refusal:
@@ -145,14 +142,14 @@ def _call[**Arguments, Answer](
         raise ValidationError(str(error)) from error
 
 
-def _value[Answer](call: Call[Answer], answer: "httpx.Response") -> Answer:
+def _value[Answer](call: Call[Answer], answer: "ReceivedAnswer") -> Answer:
     try:
         value = call.value(answer)
     except UnreachableError as error:
         raise UnavailableError(str(error)) from error
     if call.reads == "json" and not isinstance(value, dict | None):
         raise UnavailableError(
-            f"{answer.request.url} did not answer with a JSON object. Is this the address of Headgate's API?"
+            f"{answer.url} did not answer with a JSON object. Is this the address of Headgate's API?"
         )
     return value
 

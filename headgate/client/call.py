@@ -7,12 +7,10 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Literal, cast
+from typing import Any, Final, Literal, cast
 
+from headgate.client.answer import Answer as Received
 from headgate.client.errors import ApiError, RateLimitedError, UnreachableError, error_of, retry_after_seconds
-
-if TYPE_CHECKING:
-    import httpx
 
 _REPEATABLE: Final = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 _TRANSIENT: Final = frozenset({502, 503, 504})
@@ -57,7 +55,7 @@ class Call[Answer]:
             arguments["timeout"] = seconds
         return arguments
 
-    def value(self, answer: "httpx.Response") -> Answer:
+    def value(self, answer: Received) -> Answer:
         """Raises ApiError, UnreachableError."""
         if not answer.is_success:
             raise error_of(answer)
@@ -69,7 +67,7 @@ class Call[Answer]:
             return cast("Answer", answer.json())
         except ValueError as error:
             raise UnreachableError(
-                f"{answer.request.url} did not answer with JSON. Is this the address of Headgate's API?"
+                f"{answer.url} did not answer with JSON. Is this the address of Headgate's API?"
             ) from error
 
 
@@ -81,7 +79,7 @@ class Patience:
     seconds: float = 60.0
     retries: int = 3
 
-    def pause(self, call: Call[Any], answer: "httpx.Response | None", *, tried: int, waited: float) -> float | None:
+    def pause(self, call: Call[Any], answer: Received | None, *, tried: int, waited: float) -> float | None:
         """Seconds until the next try; None: this was the last. ``answer`` None: there was none."""
         status = None if answer is None else answer.status_code
         after = None if answer is None else retry_after_seconds(answer)

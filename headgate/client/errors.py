@@ -3,10 +3,9 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-if TYPE_CHECKING:
-    import httpx
+from headgate.client.answer import Answer
 
 
 class ApiError(Exception):
@@ -95,7 +94,7 @@ _CLASSES: Final[Mapping[int, type[ApiError]]] = MappingProxyType(
 )
 
 
-def error_of(answer: "httpx.Response") -> ApiError:
+def error_of(answer: Answer) -> ApiError:
     """The refusal in an answer whose body was read; both of the specification's body shapes are understood."""
     status, retry_after = answer.status_code, retry_after_seconds(answer)
     try:
@@ -105,7 +104,7 @@ def error_of(answer: "httpx.Response") -> ApiError:
         message, code = str(told["message"]), str(told.get("code", ""))
         details, request_id = told.get("details"), told.get("requestId")
     except (ValueError, KeyError, TypeError):
-        message, code, details, request_id = f"{answer.request.url} answered {status}", "", None, None
+        message, code, details, request_id = f"{answer.url} answered {status}", "", None, None
     kind = _CLASSES.get(status, ServerFaultError if status >= HTTPStatus.INTERNAL_SERVER_ERROR else ApiError)
     return kind(
         message,
@@ -117,7 +116,7 @@ def error_of(answer: "httpx.Response") -> ApiError:
     )
 
 
-def retry_after_seconds(answer: "httpx.Response") -> float | None:
+def retry_after_seconds(answer: Answer) -> float | None:
     """Retry-After as seconds (RFC 9110, section 10.2.3); its other form, a date, is not what the API sends."""
     text = answer.headers.get("retry-after", "")
     return float(text) if text.isascii() and text.isdigit() else None

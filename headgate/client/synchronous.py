@@ -16,6 +16,7 @@ from headgate.client.call import Call, Patience, unreachable
 from headgate.client.connect import POLL_SECONDS, UNDECIDED, connection_arguments
 from headgate.client.errors import error_of
 from headgate.client.pages import next_page
+from headgate.client.repetition import last_answer
 
 if TYPE_CHECKING:
     from headgate.client.types import ActionDetail
@@ -51,23 +52,13 @@ class Client:
 
     def answer(self, call: Call[Any]) -> httpx.Response:
         """The last answer, whatever it says, once there is nothing to wait for. Raises UnreachableError."""
-        tried, waited = 0, 0.0
-        while True:
-            tried += 1
-            answer, failure = None, None
-            try:
-                answer = self._http.request(**call.request())
-            except httpx.HTTPError as error:
-                failure = error
-            if answer is not None and answer.is_success:
-                return answer
-            pause = self._patience.pause(call, answer, tried=tried, waited=waited)
-            if pause is None:
-                if answer is None:
-                    raise unreachable(self._url, failure or TimeoutError()) from failure
-                return answer
-            self._sleep(pause)
-            waited += pause
+        return last_answer(call, self._sent, self._patience, self._sleep)
+
+    def _sent(self, call: Call[Any]) -> httpx.Response:
+        try:
+            return self._http.request(**call.request())
+        except httpx.HTTPError as error:
+            raise unreachable(self._url, error) from error
 
     def entries(self, call: Call[Any]) -> Iterator[Any]:
         """Every entry of a list, page by page. Raises as ``send``."""

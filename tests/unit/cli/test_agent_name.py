@@ -1,13 +1,14 @@
 """An agent is named by name or id; nothing is done to one of several that have a name."""
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
 
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of, agent_names_of
 from headgate.cli.api_client import ApiClient
-from headgate.cli.target import Target
 from headgate.kernel.errors import NotFoundError, ValidationError
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 AGENTS = [
     ("agt_1", "Mail bot", "active"),
@@ -21,7 +22,7 @@ AGENTS = [
 
 
 @pytest.fixture
-def client() -> ApiClient:
+def client() -> Iterator[ApiClient]:
     """An API that answers with one agent a page."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -31,7 +32,8 @@ def client() -> ApiClient:
         data = [{"id": agent_id, "name": name, "status": status}]
         return httpx.Response(200, json={"data": data, "pagination": {"next_cursor": following}})
 
-    return ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
+    with answering_api(answer) as client:
+        yield client
 
 
 @pytest.mark.parametrize(
@@ -70,5 +72,5 @@ def test_who_may_not_list_agents_sees_ids() -> None:
     def refuse(_: httpx.Request) -> httpx.Response:
         return httpx.Response(403, json={"error": {"code": "FORBIDDEN", "message": "no"}})
 
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(refuse))
-    assert agent_names_of(client, ["agt_1"]) == {}
+    with answering_api(refuse) as client:
+        assert agent_names_of(client, ["agt_1"]) == {}

@@ -3,17 +3,14 @@
 import httpx
 import pytest
 
-from headgate.cli.api_client import ApiClient
-from headgate.cli.target import Target
 from headgate.client import operations
 from headgate.kernel.errors import HeadgateError, ValidationError
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 
 def _refused(status: int, message: str, details: object) -> HeadgateError:
     answer = httpx.Response(status, json={"error": {"code": "X", "message": message, "details": details}})
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(lambda request: answer))
-    with pytest.raises(HeadgateError) as caught:
+    with answering_api(lambda request: answer) as client, pytest.raises(HeadgateError) as caught:
         client.send(operations.list_keys)
     return caught.value
 
@@ -93,13 +90,19 @@ def test_an_operation_is_sent_as_the_generated_client_makes_it() -> None:
         seen.append(request)
         return httpx.Response(200, json={"id": "key_1"})
 
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
-    assert client.send(operations.delete_key, "a/b") == {"id": "key_1"}
+    with answering_api(answer) as client:
+        assert client.send(operations.delete_key, "a/b") == {"id": "key_1"}
     assert (seen[0].method, seen[0].url.raw_path) == ("DELETE", b"/admin/keys/a%2Fb")
 
 
 @pytest.mark.parametrize("named", ["", ".", ".."])
 def test_an_argument_that_names_no_resource_is_not_sent(named: str) -> None:
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(pytest.fail))
-    with pytest.raises(ValidationError, match="names no resource"):
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(200, json={})
+
+    with answering_api(answer) as client, pytest.raises(ValidationError, match="names no resource"):
         client.send(operations.delete_key, named)
+    assert seen == []

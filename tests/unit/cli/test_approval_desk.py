@@ -9,10 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_desk import Desk
-from headgate.cli.target import Target
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
@@ -76,8 +74,8 @@ class Screen:
 
 def _sit(api: Api, *keys: str | None, reasons: tuple[str | None, ...] = (), changed: bool = False) -> Screen:
     screen = Screen(iter([*keys, "q"]), [*reasons])
-    client = ApiClient(Target("http://gate.test", Secret("t")), httpx.MockTransport(api))
-    Desk(client, screen, lambda: NOW, lambda: changed).sit()
+    with answering_api(api) as client:
+        Desk(client, screen, lambda: NOW, lambda: changed).sit()
     return screen
 
 
@@ -144,9 +142,9 @@ def test_what_was_decided_elsewhere_is_told(api: Api) -> None:
         return real(request)
 
     screen = Screen(iter([None, "q"]), [])
-    client = ApiClient(Target("http://gate.test", Secret("t")), httpx.MockTransport(answer))
     changes = iter([True, False])
-    Desk(client, screen, lambda: NOW, lambda: next(changes)).sit()
+    with answering_api(answer) as client:
+        Desk(client, screen, lambda: NOW, lambda: next(changes)).sit()
     assert "apr_2 is denied, decided elsewhere." in screen.said
 
 

@@ -8,10 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli import nlp_eval as command
-from headgate.cli.api_client import ApiClient
 from headgate.cli.main import headgate
-from headgate.cli.target import Target
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 POLICY = "nlp_01a20ae4-509f-7a8c-84c1-d954549c6e85"
 _LINES = [
@@ -58,11 +56,11 @@ def test_a_policy_is_asked_by_the_api_and_its_limit_is_kept_to(file: Path, monke
         details = {"outcome": "match" if found else "clear", "provider": "local", "usage": {"cost_usd": 0.25}}
         return httpx.Response(200, json={"details": details, "latency_ms": 5.0})
 
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
-    monkeypatch.setattr(command, "ApiClient", lambda target: client)
     monkeypatch.setattr(command, "find_target", lambda runtime_file: None)
     monkeypatch.setattr(command.time, "sleep", waited.append)
-    done = CliRunner().invoke(headgate, ["nlp", "eval", str(file), "--policy", POLICY, "--json"])
+    with answering_api(answer) as client:
+        monkeypatch.setattr(command, "ApiClient", lambda target: client)
+        done = CliRunner().invoke(headgate, ["nlp", "eval", str(file), "--policy", POLICY, "--json"])
 
     assert done.exit_code == 0, done.output
     assert waited == [7]

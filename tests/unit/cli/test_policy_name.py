@@ -1,20 +1,21 @@
 """A policy is named by name or id; nothing is done to one of several that have a name."""
 
+from collections.abc import Iterator
+
 import httpx
 import pytest
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_name import policy_id_of
-from headgate.cli.target import Target
 from headgate.kernel.errors import NotFoundError, ValidationError
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 FILLING = [(f"pol_f{number}", f"Refunds {number}") for number in range(250)]
 POLICIES = [*FILLING, ("pol_1", "Refunds"), ("pol_2", "refunds"), ("pol_3", "Twin"), ("pol_4", "Twin")]
 
 
 @pytest.fixture
-def client() -> ApiClient:
+def client() -> Iterator[ApiClient]:
     """An API that finds parts of names, in pages."""
 
     def answer(request: httpx.Request) -> httpx.Response:
@@ -23,7 +24,8 @@ def client() -> ApiClient:
         offset, limit = int(request.url.params["offset"]), int(request.url.params["limit"])
         return httpx.Response(200, json={"data": found[offset : offset + limit]})
 
-    return ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
+    with answering_api(answer) as client:
+        yield client
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from headgate.cli import client_option
-from headgate.cli.api_client import ApiClient
 from headgate.cli.main import headgate
-from headgate.cli.target import Target
-from headgate.kernel.secrets import Secret
+from tests.answering_api import answering_api
 
 APPROVAL = "apr_01a20aca-580f-7b4c-a709-d32fa3c114a9"
 EXCHANGE = "exc_01a20aca-580f-7b4c-a709-d32fa3c114a9"
@@ -55,8 +53,8 @@ def test_it_is_sent_and_the_answer_is_shown(
         seen.append((request.method, request.url.path, json.loads(request.content)))
         return httpx.Response(200, json={"id": words[2], "assignees": PEOPLE})
 
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(answer))
     monkeypatch.setattr(client_option, "find_target", lambda runtime_file: None)
-    monkeypatch.setattr(client_option, "ApiClient", lambda target: client)
-    ended = CliRunner().invoke(headgate, words, catch_exceptions=False)
+    with answering_api(answer) as client:
+        monkeypatch.setattr(client_option, "ApiClient", lambda target: client)
+        ended = CliRunner().invoke(headgate, words, catch_exceptions=False)
     assert (seen, ended.stdout) == ([sent], said), ended.stderr

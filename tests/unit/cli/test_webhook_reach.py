@@ -3,11 +3,9 @@
 import httpx
 import pytest
 
-from headgate.cli.api_client import ApiClient
-from headgate.cli.target import Target
 from headgate.cli.webhook_reach import refused_because, warn_where_refused
-from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import Allowlist, parse_allowlist
+from tests.answering_api import answering_api
 
 NAMED = parse_allowlist('{"destinations": [{"host": "10.0.0.0/8", "ports": [8443], "private": true}]}', None)
 
@@ -47,6 +45,6 @@ def test_what_may_not_be_read_is_nothing_to_fail_for(
     status: int, is_warned: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     answer = httpx.Response(status, json={"error": {"code": "X", "message": "no", "details": {}}})
-    client = ApiClient(Target("http://api", Secret("t")), httpx.MockTransport(lambda request: answer))
-    warn_where_refused(client, "https://10.0.0.7/")
+    with answering_api(lambda request: answer) as client:
+        warn_where_refused(client, "https://10.0.0.7/")
     assert ("messages cannot be delivered" in capsys.readouterr().err) is is_warned

@@ -44,9 +44,7 @@ class Followed:
 
 @pytest.fixture
 def followed(gate, worker_database, tmp_path: Path):
-    made = Followed(gate, worker_database, tmp_path)
-    yield made
-    made.client._client.close()
+    return Followed(gate, worker_database, tmp_path)
 
 
 async def test_it_follows_and_keeps_what_it_saw(followed: Followed, tmp_path: Path) -> None:
@@ -101,7 +99,6 @@ async def test_a_service_that_does_not_answer_is_an_alarm_after_a_while(tmp_path
     await asyncio.sleep(0.3)
     with pytest.raises(AlarmError, match="has not answered"):
         monitor.look()
-    client._client.close()
 
 
 def test_who_looks_once_is_told_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
