@@ -21,6 +21,7 @@ from headgate.gate.candidate_weight import weight_of
 from headgate.kernel.fair_turns import FairTurns
 from headgate.kernel.slowness import Slowness
 from headgate.kernel.stopwatch import Stopwatch
+from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.protocols.body import DECODED_BYTES_MAX
 from headgate.protocols.content_coding import decoded_bytes_max
 from headgate.protocols.http_call import HttpCall, with_body_of
@@ -49,9 +50,12 @@ class CallReader:
         self.slowness = Slowness()
         self.turns = FairTurns(1, "the reading of a large body", rests=True)
 
-    def begin(self, flow: HTTPFlow, caller: Caller, body: bytes | None = None) -> "CallReading":
-        """``body``: later messages of the client, read as the call's body; None: the flow's own."""
-        return CallReading(self, flow, caller, body)
+    def begin(
+        self, flow: HTTPFlow, caller: Caller, body: bytes | None = None, arrived: ArrivedMessages | None = None
+    ) -> "CallReading":
+        """``body``: later messages of the client, read as the call's body; None: the flow's own. ``arrived``: of
+        messages, with which the body ends for now."""
+        return CallReading(self, flow, caller, body, arrived)
 
 
 class CallReading:
@@ -59,11 +63,19 @@ class CallReading:
 
     __slots__ = (
         "_action", "_body", "_caller", "_charge", "_flow", "_is_kept", "_masked_charge", "_reader",
-        "_took_milliseconds", "candidate",
+        "_took_milliseconds", "arrived", "candidate",
     )  # fmt: skip
 
-    def __init__(self, reader: CallReader, flow: HTTPFlow, caller: Caller, body: bytes | None) -> None:
+    def __init__(
+        self,
+        reader: CallReader,
+        flow: HTTPFlow,
+        caller: Caller,
+        body: bytes | None,
+        arrived: ArrivedMessages | None,
+    ) -> None:
         self._body = body
+        self.arrived = arrived
         self._reader = reader
         self._flow = flow
         self._caller = caller
@@ -169,7 +181,7 @@ class CallReading:
             draft = interpret(call, self._reader.catalogue)
             INTERPRET_SECONDS.observe(self._reader.monotonic() - began)
             origin = Submission(address=str(self._flow.client_conn.peername[0]))
-            return candidate_for(self._caller.identity, draft, origin)
+            return candidate_for(self._caller.identity, draft, origin, self.arrived)
         finally:
             if watch is not None:
                 self._took_milliseconds = watch.processor_milliseconds()

@@ -18,6 +18,7 @@ from headgate.gate.held_call import HeldCall
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import ClientGoneError
 from headgate.kernel.clock import Clock
+from headgate.nlp_policies.message_window import MessageWindow
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.headers import require_allowed
 from headgate.ratelimits.local import LocalLimiter
@@ -49,10 +50,12 @@ class AdmittedMessage:
 
 
 class ClientMessages:
-    """The later messages of one call, until its client leaves. Each held one has this as its client."""
+    """The later messages of one call, until its client leaves. Each held one has this as its client. ``window``: what
+    the client has sent so far."""
 
-    def __init__(self, message_gate: MessageGate) -> None:
+    def __init__(self, message_gate: MessageGate, window: MessageWindow) -> None:
         self._message_gate = message_gate
+        self._window = window
         self._waiting: set[HeldCall] = set()
         self.connected = True
 

@@ -54,6 +54,7 @@ from headgate.llm_usage.memory import UsageMemory
 from headgate.llm_usage.model import ModelUse, day_of
 from headgate.llm_usage.of_outcome import kept_usage
 from headgate.mcp_tools.pins import ToolPins
+from headgate.nlp_policies.message_window import MessageWindow
 from headgate.protocols.draft import ActionDraft
 from headgate.provenance.memory import ValueMemory
 from headgate.provenance.model import ProvenanceRules, Source, SourceKind
@@ -110,12 +111,13 @@ class Enforce:
         state = flow_state(flow)
         caller = state.client.caller
         reading: CallReading | None = None
+        arrived = MessageWindow().arrived() if state.stream.is_bidirectional else None
         try:
             if caller is None:
                 raise AgentUnauthorizedError("no agent key on this connection")
             if self._limiter is not None:
                 require_allowed(self._limiter.check(RateClass.PROXY, subject_of(caller), own_quota(caller.identity)))
-            reading = self._reader.begin(flow, caller)
+            reading = self._reader.begin(flow, caller, arrived=arrived)
             if reading.at_once() is None:
                 await reading.read()
             self._cancellations.note(caller.identity.org_id, reading.action)
@@ -183,7 +185,7 @@ class Enforce:
                     self._memory.called(admitted.org_id, admitted.agent_id, reading.action.host)
                 state.shown_answer = self._shown_answer(decided_on.provenance, reading.action, admitted)
             if state.stream.is_bidirectional or reading.action.handshake is not None:
-                self._set_message_decider(flow, state, caller, reading.action, admitted, held.connection)
+                self._set_message_decider(flow, state, caller, reading, admitted, held.connection)
             _read_answer_along(state, reading.action)
             state.inspection = self._inspection(state, decided_on, caller, reading.action, admitted, list_draft)
             allow(flow, partial(self._ended, admitted, flow, reading.action.expected_status, decided_on))
@@ -238,15 +240,16 @@ class Enforce:
         flow: HTTPFlow,
         state: FlowState,
         caller: Caller,
-        action: ReadAction,
+        reading: CallReading,
         admitted: Admitted,
         connection: Connection | None,
     ) -> None:
         """What decides about later messages: of a call that opens a WebSocket, or of a bidirectional call."""
+        action = reading.action
         bind = partial(self._bind, flow, state)
         message_gate = MessageGate(self._gate, self._ends, self._limiter, self._clock, caller, bind)
-        if state.stream.is_bidirectional:
-            state.later_messages = LaterMessages(message_gate, self._reader, flow, connection)
+        if reading.arrived is not None:
+            state.later_messages = LaterMessages(message_gate, self._reader, flow, connection, reading.arrived.window)
         if action.handshake is not None:
             shown, state.shown_answer = state.shown_answer, None
             state.socket = SocketMessages(

@@ -15,23 +15,31 @@ from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from headgate.connections.errors import NoConnectionError
 from headgate.connections.model import Connection
 from headgate.gate.held_call import HeldCall
+from headgate.nlp_policies.message_window import MessageWindow
 
 
 class LaterMessages(ClientMessages):
-    """``connection``: whose credential the head of the call carries. Later messages need the same one."""
+    """``connection``: whose credential the head of the call carries. Later messages need the same one. ``window``: with
+    the first messages, if a policy about content has looked at them."""
 
     def __init__(
-        self, message_gate: MessageGate, reader: CallReader, flow: HTTPFlow, connection: Connection | None
+        self,
+        message_gate: MessageGate,
+        reader: CallReader,
+        flow: HTTPFlow,
+        connection: Connection | None,
+        window: MessageWindow,
     ) -> None:
-        super().__init__(message_gate)
+        super().__init__(message_gate, window)
         self._reader = reader
         self._flow = flow
         self._covered = _covered(connection)
 
     async def decide(self, frames: bytes) -> AdmittedMessage:
         """Decides about these whole messages as one action. Raises HeadgateError."""
+        arrived = self._window.arrived()
         self.count_as_call()
-        reading = self._reader.begin(self._flow, self.caller, body=frames)
+        reading = self._reader.begin(self._flow, self.caller, body=frames, arrived=arrived)
         held = HeldCall(self, partial(client_seconds, self._flow))
         try:
             if reading.at_once() is None:

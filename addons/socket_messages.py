@@ -21,6 +21,7 @@ from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import withheld_error
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.message_window import MessageWindow
 from headgate.protocols.answer_head import parse_answer_head
 from headgate.protocols.draft import ReadCall
 from headgate.protocols.http_call import HttpCall
@@ -71,7 +72,8 @@ class SocketMessages(ClientMessages):
         action_id: str,
         shown: ShownAnswer | None,
     ) -> None:
-        super().__init__(message_gate)
+        super().__init__(message_gate, MessageWindow())
+        self._received = MessageWindow()
         self._evaluator = evaluator
         self._submission = Submission(address=address)
         self._handshake = handshake
@@ -84,11 +86,12 @@ class SocketMessages(ClientMessages):
 
     async def decide(self, content: bytes, *, is_text: bool, charge: Charge) -> AdmittedMessage:
         """Raises HeadgateError."""
+        arrived = self._window.arrived()
         self.count_as_call()
 
         def read(sent: bytes) -> Candidate:
             draft = message_draft(self._handshake, sent, is_text=is_text)
-            return candidate_for(self.caller.identity, draft, self._submission)
+            return candidate_for(self.caller.identity, draft, self._submission, arrived)
 
         return await self.admit(_Reading(read(content), is_text, read, charge), HeldCall(self), content)
 
@@ -109,6 +112,7 @@ class SocketMessages(ClientMessages):
     async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
         """What the client gets: ``content``, or the masked text. Raises ResponseWithheldError, and what ends the
         inspection otherwise."""
+        arrived = self._received.arrived()
         state = self._state
         judge = None if state is None else answer_judge(self._evaluator, state, self._action)
         if judge is None:
@@ -119,7 +123,7 @@ class SocketMessages(ClientMessages):
             return content
         answer = Answer(_HEADS[is_text], content)
         inspecting = judge.of_answer_or_masked if is_text else judge.of_answer
-        verdicts = await inspecting(answer, max_bytes=MESSAGE_BYTES_MAX)
+        verdicts = await inspecting(answer, max_bytes=MESSAGE_BYTES_MAX, arrived=arrived)
         ANSWERS_INSPECTED.labels("forwarded" if verdicts.withheld is None else "withheld").inc()
         if verdicts.withheld is not None:
             raise withheld_error(

@@ -13,6 +13,7 @@ from headgate.connections.model import Connection
 from headgate.connections.placeholders import mentions_placeholder
 from headgate.detectors.published_pages import is_published_page
 from headgate.kernel.canonical_json import canonical_bytes
+from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.protocols.draft import ActionDraft, ReadCall
 from headgate.protocols.llm import ModelCall
 from headgate.protocols.mcp import McpExchange, McpId
@@ -47,6 +48,8 @@ class Candidate:
     """It mentions a placeholder."""
     connection: Connection | None = None
     """The connection whose credential it carries, in the generation of its decision (``with_connection``)."""
+    arrived: ArrivedMessages | None = None
+    """Of messages: their place among the others that the client has sent on this connection."""
 
 
 BoundCandidate = NewType("BoundCandidate", Candidate)
@@ -97,7 +100,12 @@ def read_action(candidate: Candidate) -> ReadAction:
     )
 
 
-def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submission = NO_SUBMISSION) -> Candidate:
+def candidate_for(
+    identity: KeyIdentity,
+    draft: ActionDraft,
+    submission: Submission = NO_SUBMISSION,
+    arrived: ArrivedMessages | None = None,
+) -> Candidate:
     """The action as this agent's. Raises ValidationError where it cannot be canonical."""
     if identity.agent_id is None:
         raise ValueError("only an agent's key calls")
@@ -109,6 +117,7 @@ def candidate_for(identity: KeyIdentity, draft: ActionDraft, submission: Submiss
         request=recorded_request(draft),
         submission=submission,
         asks_for_connection=mentions_placeholder(draft),
+        arrived=arrived,
     )
 
 

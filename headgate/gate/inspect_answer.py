@@ -13,6 +13,7 @@ from typing import Final
 
 from headgate.detectors.assess import EmbeddedModel
 from headgate.gate.candidate import ReadAction
+from headgate.gate.judge_content import reads_joined_texts
 from headgate.gate.judged_answer import (
     Answer,
     AnsweredCall,
@@ -24,12 +25,14 @@ from headgate.gate.judged_answer import (
     judged_pieces,
     with_definitions,
 )
+from headgate.gate.judged_content import messages_of
 from headgate.gate.masked_body import MaskedBody, masked_in_time
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.policies.model import Verdict
 from headgate.protocols.answer_head import AnswerHead, is_part
@@ -123,8 +126,16 @@ class AnswerJudge:
         card is one text."""
         return self.call.describes_an_agent or any(policy.draft.provider != EMBEDDED for policy in self.policies)
 
-    async def of_answer(self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None) -> Verdicts:
-        """``definitions``: of the tools that the answer offers."""
+    async def of_answer(
+        self,
+        answer: Answer,
+        *,
+        max_bytes: int,
+        definitions: Definitions | None = None,
+        arrived: ArrivedMessages | None = None,
+    ) -> Verdicts:
+        """``definitions``: of the tools that the answer offers. ``arrived``: of a message, its place among those before
+        it."""
         if answer.is_whole:
             in_part = definitions is None and self.lets_unscannable_pass
             read = partial(judged_answer, self.call, answer, max_bytes=max_bytes, in_part=in_part)
@@ -135,20 +146,27 @@ class AnswerJudge:
             content = with_definitions(content, definitions)
         elif self.call.describes_an_agent:
             content = replace(content, other_tools=frozenset())
+        if arrived is not None and reads_joined_texts(self.policies):
+            content = replace(content, joined=arrived.joined(messages_of(content.value)))
         return await self._verdicts(content)
 
     async def of_answer_or_masked(
-        self, answer: Answer, *, max_bytes: int, definitions: Definitions | None = None
+        self,
+        answer: Answer,
+        *,
+        max_bytes: int,
+        definitions: Definitions | None = None,
+        arrived: ArrivedMessages | None = None,
     ) -> Verdicts:
         """As ``of_answer``; where policies mask and nothing else objects, with the body to forward in place of it."""
-        first = await self.of_answer(answer, max_bytes=max_bytes, definitions=definitions)
+        first = await self.of_answer(answer, max_bytes=max_bytes, definitions=definitions, arrived=arrived)
         to_mask = [found for result in first.results for found in result.to_mask]
         if not to_mask or definitions is not None or not answer.is_whole or is_part(answer.head):
             return first
         made = await masked_in_time((*answer.head.fields, *answer.trailers), "", answer.body, to_mask)
         if made is None:
             return first
-        second = await self.of_answer(replace(answer, body=made.body), max_bytes=max_bytes)
+        second = await self.of_answer(replace(answer, body=made.body), max_bytes=max_bytes, arrived=arrived)
         if second.withheld is not None or not all(map(self._has_nothing_to_mask, second.results)):
             return first
         found = {one.policy_id: replace(one, decision=Verdict.ALLOW) for one in first.results if one.to_mask}

@@ -6,8 +6,9 @@ from time import time
 from typing import Final
 
 from headgate.detectors.assess import EXACT_MODELS
+from headgate.detectors.document import JoinedText
 from headgate.gate.candidate import BoundCandidate
-from headgate.gate.judged_content import judged_content
+from headgate.gate.judged_content import judged_content, messages_of
 from headgate.gate.organization_state import OrganizationState
 from headgate.gate.pipeline import Recall
 from headgate.judges.model import Failure, Provider
@@ -49,18 +50,41 @@ class ContentJudge:
         content = replace(judged_content(candidate.draft), agent_id=candidate.agent_id)
         agent = state.org_id, candidate.agent_id
         sent, told = None, None
-        if any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies):
+        if reads_joined_texts(policies):
             sent = self._windows.read(candidate.digest.hex(), content.by_field())
             elsewhere: list[Sent] = []
             if self._shared is not None:
                 elsewhere, told = await self._shared.tell(*agent, sent, knows_own=self._windows.knows(*agent))
-            content = replace(content, joined=self._windows.enter(*agent, sent, elsewhere))
+            joined = self._windows.enter(*agent, sent, elsewhere)
+            if candidate.arrived is not None:
+                joined = _each_once(joined, candidate.arrived.joined(messages_of(content.value)))
+            content = replace(content, joined=joined)
         results = await _ask(self._evaluator, policies, content, state.nlp_providers, recalled)
         if sent is not None and decision_of(results) is not Verdict.ALLOW:
             self._windows.leave(*agent, sent.key)
             if self._shared is not None and told is not None:
                 await self._shared.take_back(*agent, told)
         return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
+
+
+def _each_once(of_agent: tuple[JoinedText, ...], of_connection: tuple[JoinedText, ...]) -> tuple[JoinedText, ...]:
+    """Without what an agent's last requests make, where a connection's messages make it and more."""
+    known: dict[str, list[tuple[str, ...]]] = {}
+    for one in of_connection:
+        known.setdefault(one.text, []).append(one.before)
+    return (
+        *of_connection,
+        *(
+            one
+            for one in of_agent
+            if all(before[-len(one.before) :] != one.before for before in known.get(one.text, ()))
+        ),
+    )
+
+
+def reads_joined_texts(policies: Sequence[NlpPolicy]) -> bool:
+    """Whether one of them finds what is cut over several requests or messages."""
+    return any(policy.draft.provider == EMBEDDED and policy.model in EXACT_MODELS for policy in policies)
 
 
 def concerned_policies(state: OrganizationState, draft: ActionDraft, agent_id: str) -> list[NlpPolicy]:

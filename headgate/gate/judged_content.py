@@ -64,6 +64,16 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
     return JudgedContent(value, sent=sent, attachments=tuple(attachments))
 
 
+def messages_of(value: JsonValue) -> list[JsonValue]:
+    """What is judged of each message of a connection, in a content that is one of them, or several of gRPC."""
+    if not isinstance(value, dict):
+        return []
+    messages = value.get(MESSAGES)
+    if isinstance(messages, list):
+        return messages
+    return [value["body"]] if "body" in value else []
+
+
 def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:
     """Of gRPC: the body is what its messages are. Bytes in them are attachments."""
     value[MESSAGES] = draft.params[MESSAGES]

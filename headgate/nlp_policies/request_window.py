@@ -54,7 +54,7 @@ class RequestWindows:
     _agents: "OrderedDict[tuple[str, str], list[Sent]]" = field(default_factory=OrderedDict)
 
     def read(self, key: str, value: JsonValue) -> Sent:
-        return Sent(self.clock(), key, _texts(value))
+        return Sent(self.clock(), key, texts_by_place(value))
 
     def knows(self, org_id: str, agent_id: str) -> bool:
         """Whether the agent has a window here, which holds what it has sent through this process."""
@@ -97,8 +97,8 @@ def _joined(before: list[Sent], texts: _Texts) -> Iterator[JoinedText]:
             yield JoinedText(tuple(earlier), text, place)
 
 
-def _texts(value: JsonValue) -> _Texts:
-    """By place, and under ``*`` the payload."""
+def texts_by_place(value: JsonValue) -> dict[str, str]:
+    """The short texts by place, and under ``*`` the payload."""
     texts: _Texts = {}
     payload: list[str] = []
     for place, text in islice(_leaves(value), _PLACES_MAX):

@@ -1,6 +1,7 @@
 """The gRPC library through the gate: what passes, and in what form a refusal reaches the program."""
 
 import os
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ import pytest
 from tests.e2e.clients import Administrator, Agent
 from tests.e2e.test_kill_switch import stop
 from tests.free_port import free_port
+from tests.labelled import credentials
 
 ALLOWED = """package e2e.grpc
 
@@ -181,6 +183,30 @@ def test_each_message_of_a_bidirectional_call_is_decided(administrator: Administ
     denied = [one["id"] for one in actions if one["status"] == "denied"]
     ended = sorted(administrator.settled(one["id"])["status"] for one in actions if one["id"] not in denied)
     assert (len(denied), ended) == (1, ["completed", "completed", "failed"])
+
+
+def test_a_secret_that_is_cut_over_messages_does_not_leave(
+    administrator: Administrator, said, server: tuple[str, _Echo]
+) -> None:
+    """Each message has two letters of it. What was sent before cannot be called back."""
+    secret = credentials.github(random.Random(16))  # noqa: S311 - repeatable, not secret
+    pieces = [f"\n\x02{secret[at : at + 2]}" for at in range(0, len(secret), 2)]
+    policy = {
+        "name": "No secrets",
+        "type": "content_safety",
+        "model": "secrets",
+        "on_match": "deny",
+        "scope": {"tools": ["grpc"]},
+    }
+    with administrator.policy(BY_MESSAGE.format(text="never"), priority=1):
+        made = administrator.api.post("/admin/nlp-policies", json=policy)
+        assert made.status_code == 201, made.text
+        try:
+            *answered, refusal = said("Chat", "|".join(pieces), 50).split("\n")
+        finally:
+            administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert len(answered) == len(pieces) - 1
+    assert refusal.startswith("PERMISSION_DENIED Denied by policy act_")
 
 
 def test_a_bidirectional_call_goes_on_when_its_message_is_approved(administrator: Administrator, said) -> None:

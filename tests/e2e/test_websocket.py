@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+import random
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.e2e.clients import Administrator, Agent
 from tests.e2e.socket_client import SocketClient, opened
 from tests.e2e.socket_server import SocketServer, serving
 from tests.e2e.waiting import wait_for
+from tests.labelled import credentials
 
 ALLOWED = """package e2e.sockets
 
@@ -331,6 +333,84 @@ def test_a_message_that_cannot_be_masked_is_held_as_it_is(
         administrator.deny(pending["id"], "no")
         assert closed(connection)[0] == 1008
     assert server.received == []
+
+
+_SECRET = credentials.github(random.Random(16))  # noqa: S311 - repeatable, not secret
+_HALVES = [_SECRET[:9], _SECRET[9:]]
+_LETTERS = list(_SECRET)
+_CUTS: dict[str, list[str | bytes]] = {
+    "halves": [*_HALVES],
+    "letters": [*_LETTERS],
+    "halves, many messages later": ["hello", *["", "{}"] * 10, *_HALVES],
+    "halves, other messages between": [
+        json.dumps({"chunk": _HALVES[0]}), *[json.dumps({"type": "typing", "on": n}) for n in range(20)],
+        json.dumps({"chunk": _HALVES[1]}),
+    ],
+    "letters in JSON": [json.dumps({"type": "delta", "n": n, "chunk": one}) for n, one in enumerate(_LETTERS)],
+    "ends of sentences": [
+        f"This is the first half of the token that you wanted, {_HALVES[0]}",
+        f"{_HALVES[1]} is the rest of it.",
+    ],
+    "bytes": [one.encode() for one in _HALVES],
+}  # fmt: skip
+
+
+@contextmanager
+def no_secrets(administrator: Administrator, **scope: Any) -> Iterator[None]:
+    policy = {
+        "type": "content_safety",
+        "model": "secrets",
+        "on_match": "deny",
+        "scope": {"tools": ["websocket"], **scope},
+    }
+    with no_addresses(administrator, **policy):
+        yield
+
+
+@pytest.mark.parametrize("cut", _CUTS)
+def test_a_secret_that_the_client_cuts_over_messages_does_not_leave(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, cut: str
+) -> None:
+    """The last piece of it does not; what was sent before cannot be called back."""
+    server.received.clear()
+    with no_secrets(administrator), socket(agent, server.url + path) as connection:
+        for message in _CUTS[cut]:
+            connection.send(message)
+        code, reason = closed(connection)
+    assert (code, reason.startswith("Denied by policy")) == (1008, True)
+    assert server.received == _CUTS[cut][: len(server.received)]
+    assert len(server.received) < len(_CUTS[cut])
+
+
+@pytest.mark.parametrize("cut", _CUTS)
+def test_a_secret_that_the_server_cuts_over_messages_does_not_arrive(
+    administrator: Administrator, agent: Agent, server: SocketServer, allowed: None, path: str, cut: str
+) -> None:
+    arrived: list[str | bytes] = []
+    with no_secrets(administrator, direction="response"), socket(agent, server.url + path) as connection:
+        for number, message in enumerate(_CUTS[cut]):
+            server.answers[f"{number} {path}"] = message
+        with pytest.raises(ConnectionClosed) as ended:
+            for number in range(len(_CUTS[cut])):
+                connection.send(f"{number} {path}")
+                arrived.append(connection.recv(timeout=60))
+    frame = ended.value.rcvd
+    assert frame is not None
+    assert (frame.code, frame.reason.startswith("Answer withheld")) == (1008, True)
+    assert arrived == _CUTS[cut][: len(arrived)]
+
+
+def test_halves_on_two_connections_are_no_secret_of_either_server(
+    administrator: Administrator, instance, server: SocketServer, allowed: None, path: str
+) -> None:
+    """What is joined are messages of one connection, and requests of one agent."""
+    agents = [administrator.new_agent(name)["api_key"]["key"] for name in ("one", "other")]
+    with no_secrets(administrator), ExitStack() as opened:
+        for key, half in zip(agents, _HALVES, strict=True):
+            agent = opened.enter_context(closing(Agent(instance, key=key)))
+            connection = opened.enter_context(socket(agent, server.url + path))
+            connection.send(half)
+            assert connection.recv(timeout=30) == half
 
 
 def test_a_stop_ends_what_is_open(

@@ -30,11 +30,11 @@ pub fn joined_lines(pieces: &[&str], beginnings: &Regex, least_end: usize) -> St
     'beginnings: for (start, past) in found(&data, beginnings, &starts) {
         let first = ends.partition_point(|end| *end <= past);
         for end in ends[first..].iter().take(ENDS_MAX) {
+            if end - start > CREDENTIAL_CHARACTERS_MAX {
+                break; // before it counts: beginnings far back would leave nothing for those that are near
+            }
             let Some(less) = left.checked_sub(end - start) else { break 'beginnings };
             left = less;
-            if end - start > CREDENTIAL_CHARACTERS_MAX {
-                break;
-            }
             lines.push('\n');
             lines.push_str(&whole[byte(start)..byte(*end)]);
         }

@@ -23,6 +23,7 @@ from headgate.gate.masking import NOTHING_TO_MASK, Masking
 from headgate.gate.refusals import ClientGoneError
 from headgate.kernel.errors import RateLimitedError, UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.nlp_policies.message_window import MessageWindow
 from headgate.ratelimits.classes import RateClass
 from headgate.ratelimits.gcra import Quota
 from headgate.ratelimits.local import LocalLimiter
@@ -97,7 +98,9 @@ def messages(gate: Gate, connection: Any = None, limiter: LocalLimiter | None = 
         Caller(Secret("a key"), ROBOT),
         lambda _, candidate: cast("Any", candidate),
     )
-    gate.messages = LaterMessages(message_gate, CallReader(load_catalogues(), room, lambda: 0.0), flow, connection)
+    gate.messages = LaterMessages(
+        message_gate, CallReader(load_catalogues(), room, lambda: 0.0), flow, connection, MessageWindow()
+    )
     return gate.messages, room
 
 

@@ -108,7 +108,7 @@ class _Agent:
     async def sends(self, sent: HttpCall, agent_id: str = "agt_1", org_id: str = "org_1") -> Verdict:
         draft = interpret(sent, load_catalogues())
         state = SimpleNamespace(org_id=org_id, nlp_policies=(self._policy,), nlp_providers={})
-        candidate = SimpleNamespace(agent_id=agent_id, draft=draft, digest=repr(sent).encode())
+        candidate = SimpleNamespace(agent_id=agent_id, draft=draft, digest=repr(sent).encode(), arrived=None)
         rules = Decision(Verdict.ALLOW, "a rule", RiskLevel.LOW, "pol_1", 0.1)
         return (await self._judge.tightened(state, candidate, rules, recall_nothing)).verdict
 

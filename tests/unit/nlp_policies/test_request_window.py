@@ -82,3 +82,11 @@ def test_a_token_that_was_allowed_does_not_reach_into_the_next_request() -> None
     assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=joined).issues == ()
     cut = (JoinedText((token[:30],), token[30:], "*"),)
     assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=cut).issues == ("json_web_token",)
+
+
+def test_beginnings_far_back_do_not_hide_a_near_one() -> None:
+    """None of them can be the beginning of what ends here."""
+    token = credentials.github(random.Random(1))  # noqa: S311 - repeatable, not secret
+    decoys = ["gh" + "p_" + "." * 240] * 16
+    joined = (JoinedText((*decoys, "hello", token[:20]), token[20:], ".body"),)
+    assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=joined).issues == ("github_token",)
