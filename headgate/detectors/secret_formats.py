@@ -28,7 +28,7 @@ class SecretFormat:
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
     how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
     that are no credentials. ``joined``: joined texts are searched for it too; not for command lines, which one field
-    holds."""
+    holds. ``exact``: a whole value with what the vendor chose at random as its first group; it needs no digit."""
 
     kind: str
     pattern: BytePattern
@@ -39,6 +39,7 @@ class SecretFormat:
     near: bool = False
     allowed: BytePattern | None = None
     joined: bool = True
+    exact: BytePattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +195,7 @@ def _service_value(kind: str, section: Section) -> ServiceValue:
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
-    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed", "joined")
+    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed", "joined", "exact")
     check = section.members.get("check")
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")
@@ -212,6 +213,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         near > 0,
         _any_of(section, "allowed") if "allowed" in section.members else None,
         joined,
+        _compiled(section, section.text("exact")) if "exact" in section.members else None,
     )
 
 

@@ -31,6 +31,30 @@ def test_each_form_is_known_where_a_name_stands_before_it(name: str) -> None:
     assert _found(f"{prefix.get(name, 'api_secret')} = {value}\n")
 
 
+_LETTERS = "iIKCCPRTMdOApvokilnbWERTYuiopasdfQADFJk"
+"""No digit, and few changes between upper and lower case, as in a name."""
+
+
+@pytest.mark.parametrize(
+    ("prefix", "length"),
+    [
+        ("AKI" + "A", 16), ("sk_" + "live_", 24), ("whsec" + "_", 32), ("GOCSPX" + "-", 28), ("glpa" + "t-", 20),
+        ("gldt" + "-", 20), ("hf" + "_", 34), ("hvs" + ".", 24), ("dckr_pat" + "_", 27),
+    ],
+)  # fmt: skip
+def test_a_token_of_a_vendor_s_exact_length_needs_no_digit(prefix: str, length: int) -> None:
+    letters = _LETTERS[:length].upper() if length == 16 else _LETTERS[:length]
+    [found] = _found(f"see {prefix}{letters} there")
+    assert found.place.offset == 4
+    assert _found(f"see {prefix}{letters}") != []
+    words = "thepersonalaccesstokenofthatservicewhich"
+    assert _found(f"see {prefix}{words[:length]} there") == []
+
+
+def test_letters_of_another_length_may_be_a_name() -> None:
+    assert _found("see glpa" + f"t-{_LETTERS[:20]}ofthesameservice there") == []
+
+
 def test_our_own_keys_are_known_for_certain() -> None:
     [finding] = _found(f"use {generate_key().reveal()} please")
 
