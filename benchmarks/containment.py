@@ -143,7 +143,7 @@ def measure(administrator: Administrator, instance: Instance, listed: Sequence[A
 def _mirrored(listed: Sequence[AgentCall]) -> list[str]:
     """Hosts that this machine's own resolver sends to a mirror with a reserved address, which is none of theirs."""
     mirrored = []
-    for host in sorted({httpx.URL(one.url).host for one in listed}):
+    for host in sorted({httpx.URL(one.url).raw_host.decode("ascii") for one in listed}):
         with suppress(OSError):
             address = ipaddress.ip_address(socket.getaddrinfo(host, 443)[0][4][0])
             if not address.is_global and not host.replace(".", "").isdigit() and host != "localhost":

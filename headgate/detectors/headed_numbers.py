@@ -22,7 +22,7 @@ _SIGN: Final = b": "
 
 
 def find_headed_numbers(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
-    for number in national_numbers():
+    for number in national_numbers().known:
         for word_end in words.ends.get(number.kind, ())[:_HEADINGS_MAX]:
             if not budget.allows_candidate():
                 return

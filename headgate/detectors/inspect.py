@@ -6,7 +6,7 @@ from time import thread_time
 from typing import Final, NamedTuple
 
 from headgate.detectors.decode import document_of, joined_document_of
-from headgate.detectors.document import Attachment, Document, JoinedText, Places, span_of
+from headgate.detectors.document import SEPARATOR, Attachment, Document, JoinedText, Places, span_of
 from headgate.detectors.joined import JOINED_STEPS, counts_joined, is_whole_in_a_request
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, Gap, GapReason, Inspection, Match, masked_sample
@@ -21,7 +21,8 @@ type _Gaps = dict[GapReason, Gap]
 
 class Aside(NamedTuple):
     """A part of a content that does not count for all who look at it; one value for each ``key``. It is decoded by
-    itself: digits with anything between them are read across values, and would carry it into those beside it."""
+    itself: digits with anything between them are read across values, and would carry it into those beside it. Whoever
+    looks at it too reads it behind the content."""
 
     key: frozenset[str]
     value: JsonValue
@@ -50,9 +51,9 @@ class InspectedContent:
         prepare()
         self._limits = limits
         self._began = thread_time() if limits.is_for_all else None
-        self._texts = self._decoded(lambda budget: document_of(value, budget, attachments))
-        self._asides: dict[frozenset[str], _Decoded] = {}
-        self._joined: dict[tuple[tuple[JoinedText, ...], frozenset[str] | None], _Decoded] = {}
+        self._content = self._decoded(lambda budget: document_of(value, budget, attachments))
+        self._looked_at: dict[frozenset[str] | None, _LookedAt] = {None: self._together(self._content)}
+        self._joined: dict[tuple[tuple[JoinedText, ...], frozenset[str] | None], _LookedAt] = {}
 
     def inspection(self, look: Look) -> Inspection:
         """Raises what a detector raises."""
@@ -70,67 +71,97 @@ class InspectedContent:
 
     def _all_found(self, look: Look, gaps: _Gaps, known: set[tuple[str, str]]) -> Iterator[tuple[Finding, str]]:
         """Each with what was found. What is ``known`` is not found again in joined texts."""
-        texts = [self._texts, *([] if look.aside is None else [self._aside(look.aside)])]
-        for one in texts:
-            yield from one.found(look.detectors, look, gaps, known)
+        texts = self._with_aside(look.aside)
+        yield from texts.found(look.detectors, look, gaps, known)
         if look.joined_detectors:
             yield from self._joined_texts(look, texts).found(look.joined_detectors, look, gaps, known)
 
-    def _aside(self, aside: Aside) -> "_Decoded":
-        if aside.key not in self._asides:
-            self._asides[aside.key] = self._decoded(lambda budget: document_of(aside.value, budget))
-        return self._asides[aside.key]
+    def _with_aside(self, aside: Aside | None) -> "_LookedAt":
+        key = None if aside is None else aside.key
+        if aside is not None and key not in self._looked_at:
+            beside = self._decoded(lambda budget: document_of(aside.value, budget))
+            self._looked_at[key] = self._together(self._content, beside)
+        return self._looked_at[key]
 
-    def _joined_texts(self, look: Look, texts: Sequence["_Decoded"]) -> "_Decoded":
+    def _joined_texts(self, look: Look, texts: "_LookedAt") -> "_LookedAt":
         key = look.joined, None if look.aside is None else look.aside.key
         if key not in self._joined:
-            documents = [one.document for one in texts]
-            self._joined[key] = self._decoded(lambda budget: joined_document_of(documents, look.joined, budget))
+            documents = [one.document for one in texts.parts]
+            decoded = self._decoded(lambda budget: joined_document_of(documents, look.joined, budget))
+            self._joined[key] = self._together(decoded)
         return self._joined[key]
 
     def _decoded(self, make: Callable[[Budget], Document]) -> "_Decoded":
-        return _Decoded(self._limits, make, self._began)
-
-
-class _Decoded:
-    """A document, and what each detector has found in it."""
-
-    def __init__(self, limits: Limits, make: Callable[[Budget], Document], began: float | None) -> None:
-        """``began``: when the inspection did, whose seconds are for all."""
-        self._began = began
-        self._seconds = 0.0
+        budget = _budget(self._limits, self._began)
         began = thread_time()
-        budget = self._budget(limits)
-        self.document = make(budget)
-        self._limits = limits
-        self._buffer = self.document.buffer()
-        self._gaps = budget.gaps
-        self._seconds = thread_time() - began
-        self._by_detector: dict[tuple[Detector, frozenset[str]], tuple[list[Match], _Gaps]] = {}
+        document = make(budget)
+        return _Decoded(document, document.buffer(), budget.gaps, thread_time() - began)
 
-    def found(
-        self, detectors: Sequence[Detector], look: Look, gaps: _Gaps, known: set[tuple[str, str]]
-    ) -> Iterator[tuple[Finding, str]]:
-        """In the order of the places, without overlaps; notes in ``gaps`` what was not looked at."""
-        _add(gaps, self._gaps)
-        matches: list[Match] = []
-        for detector in detectors:
-            of_detector, not_looked_at = self._matches(detector, look.kinds)
-            _add(gaps, not_looked_at)
-            matches += of_detector
-        places = Places(self.document, self._buffer)
+    def _together(self, *parts: "_Decoded") -> "_LookedAt":
+        return _LookedAt(self._limits, parts, self._began)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoded:
+    """A document with its bytes, what could not be decoded, and how long it took."""
+
+    document: Document
+    buffer: bytes
+    gaps: _Gaps
+    seconds: float
+
+    def found(self, matches: Iterable[Match], look: Look, known: set[tuple[str, str]]) -> Iterator[tuple[Finding, str]]:
+        """In the order of the places, without overlaps."""
+        places = Places(self.document, self.buffer)
         for match in sorted(in_one_piece(self.document, matches), key=lambda one: one.start):
-            text = self._buffer[match.start : match.end].decode("utf-8", "replace")
+            text = self.buffer[match.start : match.end].decode("utf-8", "replace")
             if self._counts(match, text, look, known):
                 place = places.of(match.start)
                 span = span_of(self.document.piece_at(match.start), place, text)
                 yield Finding(match.kind, match.confidence, place, masked_sample(text), span), text
 
+    def _counts(self, match: Match, text: str, look: Look, known: set[tuple[str, str]]) -> bool:
+        return not self.document.piece_at(match.start).origin.has_step(JOINED_STEPS) or (
+            (match.kind, text) not in known
+            and counts_joined(self.document, match)
+            and not is_whole_in_a_request(self.document, match, text, look.joined)
+        )
+
+
+class _LookedAt:
+    """Documents that are looked at as one, each decoded by itself, and what each detector has found in them."""
+
+    def __init__(self, limits: Limits, parts: Sequence[_Decoded], began: float | None) -> None:
+        """``began``: when the inspection did, whose seconds are for all."""
+        self.parts = parts
+        self._limits = limits
+        self._began = began
+        self._seconds = sum(one.seconds for one in parts)
+        self._buffer = SEPARATOR.join(one.buffer for one in parts)
+        self._by_detector: dict[tuple[Detector, frozenset[str]], tuple[list[Match], _Gaps]] = {}
+
+    def found(
+        self, detectors: Sequence[Detector], look: Look, gaps: _Gaps, known: set[tuple[str, str]]
+    ) -> Iterator[tuple[Finding, str]]:
+        """Part by part; notes in ``gaps`` what was not looked at."""
+        for part in self.parts:
+            _add(gaps, part.gaps)
+        matches: list[Match] = []
+        for detector in detectors:
+            of_detector, not_looked_at = self._matches(detector, look.kinds)
+            _add(gaps, not_looked_at)
+            matches += of_detector
+        start = 0
+        for part in self.parts if matches else ():
+            end = start + len(part.buffer)
+            yield from part.found(_within(matches, start, end), look, known)
+            start = end + len(SEPARATOR)
+
     def _matches(self, detector: Detector, kinds: frozenset[str]) -> tuple[list[Match], _Gaps]:
         """Only of these ``kinds``, before they are counted: what does not count takes no place of what does."""
         key = detector, kinds
         if key not in self._by_detector:
-            budget = self._budget(self._limits)
+            budget = _budget(self._limits, self._began, self._seconds)
             matches: list[Match] = []
             for match in detector(self._buffer, budget) if budget.has_time() else ():
                 if kinds and match.kind not in kinds:
@@ -142,15 +173,16 @@ class _Decoded:
             self._by_detector[key] = matches, budget.gaps
         return self._by_detector[key]
 
-    def _budget(self, limits: Limits) -> Budget:
-        return Budget(limits, spent_seconds=self._seconds if self._began is None else thread_time() - self._began)
 
-    def _counts(self, match: Match, text: str, look: Look, known: set[tuple[str, str]]) -> bool:
-        return not self.document.piece_at(match.start).origin.has_step(JOINED_STEPS) or (
-            (match.kind, text) not in known
-            and counts_joined(self.document, match)
-            and not is_whole_in_a_request(self.document, match, text, look.joined)
-        )
+def _budget(limits: Limits, began: float | None, spent_seconds: float = 0.0) -> Budget:
+    return Budget(limits, spent_seconds=spent_seconds if began is None else thread_time() - began)
+
+
+def _within(matches: Iterable[Match], start: int, end: int) -> Iterator[Match]:
+    """Those that begin from ``start`` to ``end``, counted from there."""
+    for one in matches:
+        if start <= one.start < end:
+            yield replace(one, start=one.start - start, end=one.end - start) if start else one
 
 
 def inspect(

@@ -1,10 +1,10 @@
 """What stands before a text in the buffer: the member's name, as a label does in a form."""
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from headgate.detectors.visible import visible
-from headgate.kernel.short_key_cache import short_key_cache
 
 _WORD_BREAK: Final = re.compile(r"[_\-.]+|(?<=[a-z])(?=[A-Z])")
 _NAME_MAX: Final = 64
@@ -27,11 +27,9 @@ class Labels:
     def label(self, name: str, above: str | None) -> bytes:
         """The name; where it says nothing by itself (``value``), with the one above. A name of megabytes stands before
         the first of its values only: each of a thousand would repeat it."""
-        if name.lower() in _GENERIC_NAMES and above is not None and above != name and len(above) <= _NAME_MAX:
-            name = f"{above} {name}"
-        if len(name) > _NAME_MAX and not self._is_new_long_name(name):
-            name = name[:_NAME_MAX]
-        return _label(name)
+        if len(name) <= _NAME_MAX:
+            return _short_label(name, above if above is not None and len(above) <= _NAME_MAX else None)
+        return _shown(name if self._is_new_long_name(name) else name[:_NAME_MAX])
 
     def _is_new_long_name(self, name: str) -> bool:
         if name in self._long_names:
@@ -40,8 +38,13 @@ class Labels:
         return True
 
 
-@short_key_cache(2048)
-def _label(name: str) -> bytes:
+@lru_cache(4096)
+def _short_label(name: str, above: str | None) -> bytes:
+    """Of names that clients choose: the bound in length is one in memory."""
+    return _shown(f"{above} {name}" if name.lower() in _GENERIC_NAMES and above not in (None, name) else name)
+
+
+def _shown(name: str) -> bytes:
     """``dateOfBirth`` is read as the words that it is made of as well."""
     if not name:
         return b""

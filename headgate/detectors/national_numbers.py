@@ -43,11 +43,20 @@ def kinds_of_numbers() -> frozenset[str]:
     return frozenset(personal_data_document().section("numbers").members)
 
 
+@dataclass(frozen=True, slots=True)
+class NationalNumbers:
+    """``any_strict``: what one of the strict patterns finds, found in one pass; most texts have none."""
+
+    known: tuple[NationalNumber, ...]
+    any_strict: BytePattern
+
+
 @cache
-def national_numbers() -> tuple[NationalNumber, ...]:
+def national_numbers() -> NationalNumbers:
     """Raises ValidationError."""
     section = personal_data_document().section("numbers")
-    return tuple(_number(kind, section.section(kind)) for kind in section.members)
+    known = tuple(_number(kind, section.section(kind)) for kind in section.members)
+    return NationalNumbers(known, BytePattern(b"|".join(one.strict.pattern for one in known if one.strict is not None)))
 
 
 def _number(kind: str, section: Section) -> NationalNumber:
@@ -71,10 +80,12 @@ def _pattern(section: Section, key: str) -> BytePattern | None:
 
 
 def find_national_numbers(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
-    for number in national_numbers():
-        if number.strict is not None:
+    numbers = national_numbers()
+    has_strict = numbers.any_strict.search(buffer) is not None
+    for number in numbers.known:
+        if has_strict and number.strict is not None:
             yield from _find(number, number.strict.finditer(buffer), buffer, words, budget)
-        if number.loose is not None:
+        if number.loose is not None and words.has(number.kind):
             yield from _after_words(number, number.loose, buffer, words, budget)
 
 
@@ -95,7 +106,7 @@ def _after_words(
 ) -> Iterator[Match]:
     """Weak forms: going from word to word, not from number to number, of which there may be very many."""
     searched = 0
-    for word_end in words.ends.get(number.kind, ()):
+    for word_end in words.ends[number.kind]:
         start_at = max(searched, word_end)
         for match in pattern.finditer(buffer, start_at, min(len(buffer), word_end + _REACH_BYTES + _LONGEST_BYTES)):
             if not budget.allows_candidate():

@@ -144,7 +144,7 @@ class Facts:
 def find_person_records(buffer: bytes, found: Sequence[Match], budget: Budget) -> Iterator[Match]:
     """``found``: by the other finders of personal data. One match at the first value."""
     facts = facts_of(buffer, found, budget)
-    confidence = facts.confidence()
+    confidence = None if facts.start is None else facts.confidence()
     if confidence is not None and facts.start is not None:
         yield Match(PERSON_RECORDS, facts.start, facts.end, confidence)
 

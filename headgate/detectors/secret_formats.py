@@ -26,9 +26,10 @@ _BEGINNING_BYTES_MIN: Final = 3
 @dataclass(frozen=True, slots=True)
 class SecretFormat:
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
-    how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``allowed``: values
-    that are no credentials. ``joined``: joined texts are searched for it too; not for command lines, which one field
-    holds. ``exact``: a whole value with what the vendor chose at random as its first group; it needs no digit."""
+    how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``needs``: bytes
+    without which there is none behind the keyword, however common that is. ``allowed``: values that are no credentials.
+    ``joined``: joined texts are searched for it too; not for command lines, which one field holds. ``exact``: a whole
+    value with what the vendor chose at random as its first group; it needs no digit."""
 
     kind: str
     pattern: BytePattern
@@ -37,6 +38,7 @@ class SecretFormat:
     bits: float
     after: int = _WINDOW_BYTES
     near: bool = False
+    needs: bytes = b""
     allowed: BytePattern | None = None
     joined: bool = True
     exact: BytePattern | None = None
@@ -195,7 +197,7 @@ def _service_value(kind: str, section: Section) -> ServiceValue:
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
-    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "allowed", "joined", "exact")
+    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "needs", "allowed", "joined", "exact")
     check = section.members.get("check")
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")
@@ -211,6 +213,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         _number(section, "bits", 0),
         near or int(_number(section, "after", _WINDOW_BYTES)),
         near > 0,
+        section.text("needs").encode() if "needs" in section.members else b"",
         _any_of(section, "allowed") if "allowed" in section.members else None,
         joined,
         _compiled(section, section.text("exact")) if "exact" in section.members else None,

@@ -62,6 +62,8 @@ def _find(buffer: bytes, budget: Budget, keywords: Keywords) -> Iterator[Match]:
 
 def _match(buffer: bytes, start: int, wanted: SecretFormat, formats: SecretFormats) -> Match | None:
     end = min(len(buffer), start + wanted.after)
+    if wanted.needs and buffer.find(wanted.needs, start, end) < 0:
+        return None
     if wanted.before == 0:
         found = wanted.pattern.match(buffer, start, end)
     elif wanted.near or wanted.before > _STARTS_MAX:

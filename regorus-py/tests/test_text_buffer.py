@@ -62,11 +62,17 @@ def test_what_counts_as_a_text(value: _Json, written: bytes | None) -> None:
     assert (_written(buffer), others) == ([] if written is None else [b"/: " + written], [])
 
 
-@pytest.mark.parametrize("text", ["é", '{"a": 1}', " \t[", "\x1c{", "\ud800"])
+@pytest.mark.parametrize("text", ["é", '{"a": 1}', " \t[ 1", '\x1c{"', "[]", "\ud800"])
 def test_other_texts_are_left_to_who_walks(text: str) -> None:
     buffer, others = _walked({"a": ["x", text, "y"]})
     assert others == [(text, ("a", 1))]
     assert _written(buffer) == [b"/a: ", b"a/a: x", b"a/a: y"]
+
+
+@pytest.mark.parametrize("text", ["[masked]", "{name}", "[", " {", "[INFO] started"])
+def test_what_cannot_begin_json_is_an_ordinary_text(text: str) -> None:
+    buffer, others = _walked({"a": text})
+    assert (_written(buffer), others) == ([f"/a: {text}".encode()], [])
 
 
 def test_texts_added_during_a_walk_stand_between() -> None:

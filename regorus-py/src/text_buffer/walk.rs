@@ -117,10 +117,16 @@ impl TextWalk {
     }
 }
 
-/// Space is what Python takes for space.
+/// Whether it begins as an object or an array does; `[masked]` does not. Space is what Python takes for space.
 fn is_like_json(plain: &str) -> bool {
-    let first = plain.bytes().find(|byte| !matches!(byte, b' ' | b'\t'..=b'\r' | 0x1c..=0x1f));
-    matches!(first, Some(b'{' | b'['))
+    let mut bytes = plain.bytes().filter(|byte| !matches!(byte, b' ' | b'\t'..=b'\r' | 0x1c..=0x1f));
+    match bytes.next() {
+        Some(b'{') => matches!(bytes.next(), Some(b'"' | b'}')),
+        Some(b'[') => {
+            matches!(bytes.next(), Some(b'"' | b'{' | b'[' | b']' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n'))
+        }
+        _ => false,
+    }
 }
 
 /// The digits of a large whole number.
