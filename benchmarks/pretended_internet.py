@@ -1,6 +1,6 @@
 """An addon of mitmdump: a forward proxy that answers for every host, without a network.
 
-``HEADGATE_PRETENDED_ANSWERS`` names a JSON file: by the request's ``X-Request-Id``, ``{"status", "headers", "body"}``.
+``HEADGATE_PRETENDED_ANSWERS`` names a JSON file: by the request's ``X-Call-Number``, ``{"status", "headers", "body"}``.
 """
 
 import json
@@ -16,7 +16,7 @@ class PretendedInternet:
 
     def request(self, flow: http.HTTPFlow) -> None:
         """mitmproxy's hook: a flow that has an answer is not sent."""
-        answer = self._answers[flow.request.headers["x-request-id"]]
+        answer = self._answers[flow.request.headers["x-call-number"]]
         flow.response = http.Response.make(answer["status"], answer["body"].encode(), answer["headers"])
 
 

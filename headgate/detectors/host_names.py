@@ -72,7 +72,7 @@ def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 def has_readable_labels(name: str) -> bool:
     """Whether labels of a host name, below the registered domain, are readable text that is encoded."""
-    own = _own_labels(name)
+    own = [one[4:] if _is_of_other_script(one) else one for one in _own_labels(name)]
     parts = [part for one in own for part in one.split("-") if len(part) >= _PART_MIN]
     return any(map(_is_text, (*own, *parts))) or (len(own) > 1 and _is_text("".join(own)))
 
@@ -101,7 +101,8 @@ def _is_in_words(name: str) -> bool:
     Names of private networks are not asked for outside."""
     if name.rstrip(".").endswith(private_suffixes()):
         return False
-    wordy = [one for one in _own_labels(name) if "-" in one and _REGION.fullmatch(one) is None and _WORD.search(one)]
+    own = [one for one in _own_labels(name) if not _is_of_other_script(one)]
+    wordy = [one for one in own if "-" in one and _REGION.fullmatch(one) is None and _WORD.search(one)]
     return len(wordy) >= _WORDY_LABELS_MIN and len({word for one in wordy for word in _WORD.findall(one)}) >= _WORDS_MIN
 
 
@@ -110,8 +111,13 @@ def _labels(name: str) -> list[str]:
 
 
 def _own_labels(name: str) -> list[str]:
-    """Below the registered domain, without those of other scripts (RFC 5890)."""
-    return [one for one in _labels(name)[:-_REGISTERED_LABELS] if not one.lower().startswith("xn--")]
+    """Below the registered domain."""
+    return _labels(name)[:-_REGISTERED_LABELS]
+
+
+def _is_of_other_script(label: str) -> bool:
+    """Whether it begins as such a label does (RFC 5890); anything may follow."""
+    return label[:4].lower() == "xn--"
 
 
 def _is_text(label: str) -> bool:

@@ -197,7 +197,8 @@ def _service_value(kind: str, section: Section) -> ServiceValue:
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
-    section.only("keywords", "pattern", "before", "after", "near", "check", "bits", "needs", "allowed", "joined", "exact")
+    where = "before", "after", "near", "needs", "joined"
+    section.only("keywords", "pattern", "check", "bits", "allowed", "exact", *where)
     check = section.members.get("check")
     if check is not None and check not in CHECKS:
         raise section.fail("check", f"known: {', '.join(CHECKS)}")

@@ -22,6 +22,8 @@ _ENCODED = [
     f"{_HEX}.bucket.amazonaws.com",
     f"edge-{''.join(f'{one:03}' for one in _TEXT)[:57]}.pop3.drop.example",
     f"{base64.b32encode(b'71920334518:BreakGlass-07').decode().lower().rstrip('=')}-dot-sink.uc.r.drop.example",
+    f"xn--redis-{b'hunter2 is the word'.hex()}.names.example",
+    f"xn--{b'mail anna and tell her'.hex()}.names.example",
 ]
 _ORDINARY = [
     "api.github.com",
@@ -35,6 +37,7 @@ _ORDINARY = [
     "a1b2c3d4.ngrok-free.app",
     "o123456.ingest.sentry.io",
     "xn--80ak6aa92e.example.com",
+    "xn--fiqs8s.xn--mgbaam7a8h.xn--vermgensberatung-9tb.xn--b1aqjenlka.example.com",
     "svc-1.team-2.eu.internal.example.com",
     "longdescriptivenameofaservice.example.com",
     "my-app-git-fix-login-redirect-when-cookie-is-missing-acme-team.vercel.app",
