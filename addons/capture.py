@@ -106,7 +106,9 @@ class Capture:
         if call is None:
             return
         state.capture = None
-        call.is_answer_replaced = state.inspection is not None and state.inspection.is_masked
+        if state.inspection is not None:
+            call.is_answer_replaced = state.inspection.is_masked
+            call.masked_stream_bytes = state.inspection.masked_stream_bytes
         try:
             if error is not None and state.inspection is not None:
                 call.end_unseen(flow)

@@ -59,7 +59,7 @@ class CapturedCall:
 
     __slots__ = (
         "_captures", "_limit", "_masking", "_meter", "_reserved", "action", "action_id", "decision",
-        "is_answer_replaced", "level", "org_id",
+        "is_answer_replaced", "level", "masked_stream_bytes", "org_id",
     )  # fmt: skip
 
     def __init__(
@@ -80,6 +80,8 @@ class CapturedCall:
         self._reserved = 0
         self._masking = masking
         self.is_answer_replaced = False
+        self.masked_stream_bytes: int | None = None
+        """How much of a stream the agent got in which events were masked; of it nothing is kept."""
         self.action = action
         self.level = level
         self.org_id = org_id
@@ -155,7 +157,10 @@ class CapturedCall:
             raise RuntimeError("an answer without a head")
         data = flow.response.data
         meter = flow.response.stream
-        if isinstance(meter, ResponseMeter) and meter.size_bytes and not self.is_answer_replaced:
+        body: bytes | None
+        if self.masked_stream_bytes is not None:
+            body, size = None, self.masked_stream_bytes
+        elif isinstance(meter, ResponseMeter) and meter.size_bytes and not self.is_answer_replaced:
             kept: Sequence[bytes] = self._meter.pieces if self._meter is not None else ()
             body, size = b"".join(kept) if self._limit else None, meter.size_bytes
         else:

@@ -18,6 +18,7 @@ import structlog
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
 
 from addons.grpc_refusal import in_callers_form, refusal_at_end
+from addons.masked_stream import MaskedStream
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
 from addons.replaced_body import replace_body
@@ -85,6 +86,7 @@ class Inspection:
         self._head: AnswerHead | None = None
         self._verdicts = NOTHING_SAID
         self._windows = Windows()
+        self._masked_stream: MaskedStream | None = None
         self._looked = False
         self.pieces: Pieces | MessagePieces | None = None
         """Set where the answer is a stream that is inspected piece by piece."""
@@ -111,7 +113,13 @@ class Inspection:
     @property
     def is_masked(self) -> bool:
         """Whether the agent gets another body than the one that came."""
-        return self._verdicts.masked is not None
+        return self._verdicts.masked is not None or self.masked_stream_bytes is not None
+
+    @property
+    def masked_stream_bytes(self) -> int | None:
+        """Of a stream in which events were masked: how much of it was cleared."""
+        stream = self._masked_stream
+        return stream.size_bytes if stream is not None and stream.is_masked else None
 
     @property
     def is_clear(self) -> bool:
@@ -140,6 +148,9 @@ class Inspection:
                 self.withhold(_CANNOT_WAIT)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
+            if self._judge.masks_pieces(head):
+                self._masked_stream = MaskedStream()
+                response.data.headers.pop(b"etag", None)  # of the stream as it came (RFC 9110, section 8.8)
 
     def _head_of(self, response: Response) -> AnswerHead:
         data = response.data
@@ -201,12 +212,20 @@ class Inspection:
             self._looked = True
             await self._settle(self._judge.of_head(self._known_head))
         elif stretch := self.pieces.ready:
-            judge = self._judge.of_messages if isinstance(self.pieces, MessagePieces) else self._judge.of_pieces
+            is_of_messages = isinstance(self.pieces, MessagePieces)
+            judge = self._judge.of_messages if is_of_messages else self._judge.of_pieces_or_masked
             await self._settle(judge(self._known_head, stretch, self._windows))
             if not self.is_withheld:
-                self._cleared += self.pieces.take()
+                self._clear(self.pieces.take())
         elif self._trailers:
             await self._settle(self._judge.of_head(self._known_head, self._trailers))
+
+    def _clear(self, pieces: bytes) -> None:
+        masked = self._verdicts.masked
+        cleared = pieces if masked is None else masked.body
+        if self._masked_stream is not None:
+            self._masked_stream.forwarded(cleared, masked)
+        self._cleared += cleared
 
     def ended_with(self, trailers: Headers) -> None:
         """After the last message: ``look_at_stream`` looks at the trailers next."""
@@ -251,6 +270,8 @@ class Inspection:
             self.withhold("it broke off before it was whole")
         ANSWERS_INSPECTED.labels("withheld" if self.is_withheld else "forwarded").inc()
         record = self._verdicts.inspection()
+        if self._masked_stream is not None and self._masked_stream.is_masked:
+            record["masked"] = self._masked_stream.record()
         return record if self._tools is None else {**record, "tools": self._tools.record()}
 
     def refusal(self) -> Response:

@@ -13,13 +13,14 @@ from typing import Final
 
 from headgate.detectors.assess import EmbeddedModel
 from headgate.gate.candidate import ReadAction
-from headgate.gate.judge_content import reads_joined_texts
+from headgate.gate.judge_content import reads_joined_texts, unmasked
 from headgate.gate.judged_answer import (
     Answer,
     AnsweredCall,
     Definitions,
     judged_answer,
     judged_beginning,
+    judged_events,
     judged_head,
     judged_messages,
     judged_pieces,
@@ -27,6 +28,7 @@ from headgate.gate.judged_answer import (
 )
 from headgate.gate.judged_content import messages_of
 from headgate.gate.masked_body import MaskedBody, masked_in_time
+from headgate.gate.masked_events import masked_events
 from headgate.gate.organization_state import OrganizationState
 from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
@@ -35,7 +37,7 @@ from headgate.nlp_policies.evaluate import Evaluator
 from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.policies.model import Verdict
-from headgate.protocols.answer_head import AnswerHead, is_part
+from headgate.protocols.answer_head import AnswerHead, Fields, StreamKind, is_part
 from headgate.protocols.answer_pieces import Windows
 
 INSPECTION_FAILED: Final = "the inspection failed"
@@ -163,10 +165,45 @@ class AnswerJudge:
         to_mask = [found for result in first.results for found in result.to_mask]
         if not to_mask or definitions is not None or not answer.is_whole or is_part(answer.head):
             return first
-        made = await masked_in_time((*answer.head.fields, *answer.trailers), "", answer.body, to_mask)
+        fields = (*answer.head.fields, *answer.trailers)
+        if answer.head.stream is StreamKind.EVENTS:
+            made = await self._masked_events(fields, answer.body)
+        else:
+            made = await masked_in_time(fields, "", answer.body, to_mask)
         if made is None:
             return first
         second = await self.of_answer(replace(answer, body=made.body), max_bytes=max_bytes, arrived=arrived)
+        return self._masked(first, second, made)
+
+    async def of_pieces_or_masked(self, head: AnswerHead, pieces: bytes, windows: Windows) -> Verdicts:
+        """As ``of_pieces``; where policies mask and nothing else objects, with the events to forward in place of these,
+        which are then those that are read together with later ones."""
+        before = windows.copy() if self.masks_pieces(head) else None
+        first = await self.of_pieces(head, pieces, windows)
+        if before is None or not any(one.to_mask for one in first.results):
+            return first
+        made = await self._masked_events(head.fields, pieces)
+        if made is None:
+            return first
+        second = await self.of_pieces(head, made.body, before)
+        verdicts = self._masked(first, second, made)
+        if verdicts.masked is not None:
+            windows.become(before)
+        return verdicts
+
+    def masks_pieces(self, head: AnswerHead) -> bool:
+        """Whether events of such a stream may be masked: with a length in its head, none can be longer."""
+        return bool(self._masking) and head.stream is StreamKind.EVENTS and head.content_length is None
+
+    async def _masked_events(self, fields: Fields, events: bytes) -> MaskedBody | None:
+        content = await asyncio.to_thread(judged_events, self.call, events)
+        masking = [one for one in self.policies if one.draft.on_match is OnMatch.MASK]
+        results = await self.evaluator.evaluate_all(masking, replace(content, agent_id=self.agent_id), self.providers)
+        found = [one for result in results for one in result.to_mask]
+        return await asyncio.to_thread(masked_events, fields, events, found)
+
+    def _masked(self, first: Verdicts, second: Verdicts, made: MaskedBody) -> Verdicts:
+        """``first``, unless the second look finds nothing of what is masked, in all of it, and nothing else objects."""
         if second.withheld is not None or not all(map(self._has_nothing_to_mask, second.results)):
             return first
         found = {one.policy_id: replace(one, decision=Verdict.ALLOW) for one in first.results if one.to_mask}
@@ -210,11 +247,14 @@ class AnswerJudge:
 
     def _objections(self, results: Sequence[NlpResult]) -> str | None:
         names = {policy.policy_id: policy.draft.name for policy in self.policies}
+        masking = self._masking
         objecting = [result for result in results if result.decision is not Verdict.ALLOW]
         if not objecting:
             # One that was not asked because another had said deny is no approval; then another has.
             return None if len(results) == len(self.policies) else "not every policy was asked"
-        return "; ".join(f"{names[result.policy_id]}: {_said(result)}" for result in objecting)
+        return "; ".join(
+            f"{names[one.policy_id]}: {_said(one)}" + unmasked(one, masks=one.policy_id in masking) for one in objecting
+        )
 
 
 def answer_judge(evaluator: Evaluator, state: OrganizationState, action: ReadAction) -> AnswerJudge | None:
@@ -261,14 +301,16 @@ def _entry(result: NlpResult) -> JsonObject:
 
 
 def _after(earlier: NlpResult | None, later: NlpResult) -> NlpResult:
-    """What one policy says of both stretches: tags of the first are kept, whatever the second holds."""
+    """What one policy says of both stretches: that the first has tags, or was masked, is kept, whatever the second
+    holds."""
     if earlier is None:
         return later
-    told = earlier if earlier.tags and later.outcome is Outcome.CLEAR else later
+    did = bool(earlier.tags or earlier.to_mask)
+    told = earlier if did and later.outcome is Outcome.CLEAR else later
     return replace(
         told,
         latency_ms=round(earlier.latency_ms + later.latency_ms, 3),
-        issues=_each_once(earlier.issues, told.issues) if earlier.tags else told.issues,
+        issues=_each_once(earlier.issues, told.issues) if did else told.issues,
         tags=_each_once(earlier.tags, told.tags),
     )
 

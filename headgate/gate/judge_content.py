@@ -15,7 +15,7 @@ from headgate.judges.model import Failure, Provider
 from headgate.kernel.canonical_json import JsonObject
 from headgate.nlp_policies.content import JudgedContent
 from headgate.nlp_policies.evaluate import Evaluator, decision_of
-from headgate.nlp_policies.model import EMBEDDED, Direction, NlpPolicy, NlpResult, Outcome
+from headgate.nlp_policies.model import EMBEDDED, Direction, NlpDraft, NlpPolicy, NlpResult, OnMatch, Outcome
 from headgate.nlp_policies.recall import NOTHING_RECALLED, Recalled
 from headgate.nlp_policies.request_window import RequestWindows, Sent
 from headgate.nlp_policies.shared_requests import SharedRequests
@@ -64,7 +64,7 @@ class ContentJudge:
             self._windows.leave(*agent, sent.key)
             if self._shared is not None and told is not None:
                 await self._shared.take_back(*agent, told)
-        return tighten(decision, results, {policy.policy_id: policy.draft.name for policy in policies})
+        return tighten(decision, results, policies)
 
 
 def _each_once(of_agent: tuple[JoinedText, ...], of_connection: tuple[JoinedText, ...]) -> tuple[JoinedText, ...]:
@@ -122,7 +122,12 @@ async def _ask(
     return [_not_inspected(one, policies, content.unread) for one in results]
 
 
-def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, str]) -> Decision:
+def unmasked(result: NlpResult, *, masks: bool) -> str:
+    """What a reviewer, or the agent, reads after the reason of a policy that would have masked what it found."""
+    return ", which cannot be masked here" if masks and result.outcome is Outcome.MATCH else ""
+
+
+def tighten(decision: Decision, results: Sequence[NlpResult], policies: Sequence[NlpPolicy]) -> Decision:
     """What the rules and the policies about content say together; never less strict than the rules."""
     entries: tuple[JsonObject, ...] = tuple(result.record() for result in results)
     took_ms = round(decision.evaluation_time_ms + max((result.latency_ms for result in results), default=0.0), 3)
@@ -132,7 +137,8 @@ def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, s
     if verdict is Verdict.ALLOW or decision.verdict is Verdict.DENY:
         return judged
     objecting = [result for result in results if result.decision is verdict]
-    reason = "; ".join(f"{names[result.policy_id]}: {result.reasoning}" for result in objecting)
+    drafts = {policy.policy_id: policy.draft for policy in policies}
+    reason = "; ".join(_reason(one, drafts[one.policy_id]) for one in objecting)
     risk_level = _AT_LEAST_HIGH.get(decision.risk_level, decision.risk_level)
     if verdict is Verdict.DENY:
         return replace(
@@ -159,6 +165,10 @@ def tighten(decision: Decision, results: Sequence[NlpResult], names: dict[str, s
         policy_id=objecting[0].policy_id,
         requirements=requirements,
     )
+
+
+def _reason(result: NlpResult, draft: NlpDraft) -> str:
+    return f"{draft.name}: {result.reasoning}" + unmasked(result, masks=draft.on_match is OnMatch.MASK)
 
 
 def _not_inspected(result: NlpResult, policies: Sequence[NlpPolicy], unread: str) -> NlpResult:

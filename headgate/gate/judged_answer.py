@@ -13,6 +13,7 @@ from typing import Final
 from regorus import as_text
 
 from headgate.detectors.document import Attachment
+from headgate.gate.masked_events import EVENTS, data_of_events
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.nlp_policies.content import JudgedContent
@@ -166,6 +167,11 @@ def judged_pieces(call: AnsweredCall, head: AnswerHead, pieces: bytes, windows: 
         except AmbiguousRequestError as error:
             return JudgedContent(value, error.message)
     return JudgedContent(value, unread)
+
+
+def judged_events(call: AnsweredCall, events: bytes) -> JudgedContent:
+    """The data of each event by itself, to find the places of what is masked."""
+    return JudgedContent({"tool": call.tool, "operation": call.operation, EVENTS: data_of_events(events)})
 
 
 def judged_messages(call: AnsweredCall, head: AnswerHead, stretch: bytes, windows: Windows) -> JudgedContent:

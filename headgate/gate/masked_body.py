@@ -6,8 +6,8 @@ Only in text and JSON (RFC 8259) that stands there as it is, in UTF-8, and that 
 import asyncio
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from regorus import as_text
@@ -72,13 +72,16 @@ async def masked_in_time(fields: _Fields, query: str, body: bytes, found: Sequen
 def masked_body(fields: _Fields, query: str, body: bytes, found: Sequence[FoundText]) -> MaskedBody | None:
     """None: it cannot be replaced, or nothing of ``found`` stands in the body. ``fields``: those of the head, trailers
     too. That all of it is gone is for the caller to look at."""
-    text = _replaceable_text(list(fields), query, body)
-    in_body = [one for one in found if one.path[:1] == (_BODY,)]
-    if text is None or not in_body:
-        return None
-    by_path = _merged(in_body)
+    text = replaceable_text(fields, query, body, _is_plain)
+    in_body = [replace(one, path=one.path[1:]) for one in found if one.path[:1] == (_BODY,)]
+    return None if text is None or not in_body else masked_text(text, in_body)
+
+
+def masked_text(text: str, found: Sequence[FoundText]) -> MaskedBody | None:
+    """As ``masked_body``, of a text or a JSON document; the paths of ``found`` are within it."""
+    by_path = _merged(found)
     try:
-        parse_strict(body)
+        parse_strict(text.encode())
     except ValidationError:
         replaced = None if _LOOKS_LIKE_JSON.match(text) else _in_text(text, by_path)
     else:
@@ -89,7 +92,8 @@ def masked_body(fields: _Fields, query: str, body: bytes, found: Sequence[FoundT
     return MaskedBody(replaced.encode(), len(stretches), tuple(sorted({one.kind for one in stretches})))
 
 
-def _replaceable_text(fields: Sequence[tuple[bytes, bytes]], query: str, body: bytes) -> str | None:
+def replaceable_text(fields: _Fields, query: str, body: bytes, is_read: Callable[[str], bool]) -> str | None:
+    """None: somebody has signed or digested it, or it is in a coding, or of no type that ``is_read``."""
     if _SIGNED_QUERY.search(query) is not None:
         return None
     for name, value in fields:
@@ -101,7 +105,7 @@ def _replaceable_text(fields: Sequence[tuple[bytes, bytes]], query: str, body: b
         is_coding = lowered in (b"content-encoding", b"grpc-encoding", b"connect-content-encoding")
         if is_coding and value.strip().lower() not in (b"", b"identity"):
             return None
-        if lowered == b"content-type" and not _is_plain(value.decode("latin-1")):
+        if lowered == b"content-type" and not is_read(value.decode("latin-1")):
             return None
     try:
         text = body.decode()
@@ -110,19 +114,23 @@ def _replaceable_text(fields: Sequence[tuple[bytes, bytes]], query: str, body: b
     return text if as_text(body) == text else None
 
 
+def is_utf_8(content_type: str) -> bool:
+    """Whether its texts are in UTF-8, as far as it says."""
+    parameter = re.search(r"charset\s*=\s*\"?([^\s;\"]*)", content_type, re.IGNORECASE)
+    return parameter is None or parameter[1].lower() in _CHARSETS
+
+
 def _is_plain(content_type: str) -> bool:
     media = content_type.partition(";")[0].strip().lower()
-    parameter = re.search(r"charset\s*=\s*\"?([^\s;\"]*)", content_type, re.IGNORECASE)
-    charset = "" if parameter is None else parameter[1].lower()
     structured = media.startswith(("multipart/", "application/grpc", "application/x-www-form-urlencoded", "message/"))
-    return not structured and "stream" not in media and charset in _CHARSETS
+    return not structured and "stream" not in media and is_utf_8(content_type)
 
 
 def _merged(found: Iterable[FoundText]) -> dict[_Path, list[_Stretch]]:
-    """By the path within the body, in order, without overlaps: what overlaps is one stretch, of the first's kind."""
+    """By the path, in order, without overlaps: what overlaps is one stretch, of the first's kind."""
     merged: dict[_Path, list[_Stretch]] = {}
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
-        stretches = merged.setdefault(one.path[1:], [])
+        stretches = merged.setdefault(one.path, [])
         kind = one.kind if _KIND.fullmatch(one.kind) is not None else "finding"
         if stretches and one.start < stretches[-1].end:
             last = stretches[-1]

@@ -65,7 +65,7 @@ class ContentRehearsal:
         if asked:
             evaluator = self._rehearsals.evaluator(questions)
             results = await judge(evaluator, asked, candidate.draft, state.nlp_providers)
-            decision = tighten(decision, results, {one.policy_id: one.draft.name for one in asked})
+            decision = tighten(decision, results, asked)
         by_policy = {result.policy_id: result for result in results}
         of_policy = {question.identity[1]: question for question in questions}
         self.asked = tuple(

@@ -82,6 +82,18 @@ class Windows:
         self._repeated: dict[str, int] = {}
         self._recent: dict[str, deque[str]] = {}
 
+    def copy(self) -> "Windows":
+        """As it is now, for pieces that may become others."""
+        copied = Windows()
+        copied._texts = self._texts.copy()
+        copied._repeated = self._repeated.copy()
+        copied._recent = {place: recent.copy() for place, recent in self._recent.items()}
+        return copied
+
+    def become(self, other: "Windows") -> None:
+        """``other`` is not used any more."""
+        self._texts, self._repeated, self._recent = other._texts, other._repeated, other._recent
+
     def joined(self, kind: StreamKind, text: str) -> JsonObject:
         """The places that these whole pieces have touched, each with what stood there before.
 

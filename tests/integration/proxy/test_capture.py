@@ -34,7 +34,7 @@ from headgate.traffic.rules import CaptureRules, parse_capture_rules
 from headgate.traffic.spool_reader import ended_processes, finished_segments, lost_with, read_segment
 from headgate.traffic.spool_writer import SpoolWriter
 from proxy.capture_queue import CaptureQueue
-from tests.integration.proxy.answers.scripts import MAIL, plain, policy
+from tests.integration.proxy.answers.scripts import CHUNKED, MAIL, event, plain, policy
 from tests.integration.proxy.conftest import Allow, caller_named, parse
 from tests.unit.traffic.samples import vault_in
 
@@ -316,6 +316,21 @@ async def test_of_a_masked_answer_what_the_agent_got_is_kept(start_capturing) ->
         (one,) = await kept.exchanges()
     assert (received.status, received.body) == (200, b"to [masked: email]")
     assert (one.response.body, MAIL in repr(one)) == (received.body, False)
+
+
+async def test_of_a_stream_in_which_events_were_masked_only_the_size_is_kept(start_capturing) -> None:
+    kept = await start_capturing()
+    async with open_client() as client:
+        evaluator = Evaluator(Judges(client), DailyBudgets(system_clock))
+        masking = policy(on_match=OnMatch.MASK)
+        kept.decide.judge = AnswerJudge(evaluator, (masking,), {}, AnsweredCall("http", "get"), "agt_1")
+        events = [event("hello"), event(f"to {MAIL}"), event("bye"), b"0\r\n\r\n"]
+        kept.running.upstream.scripts[b"/masked"] = [CHUNKED + b"text/event-stream\r\n\r\n", *events]
+        received = parse(await kept.running.secure(kept.running.get("/masked")))
+        (one,) = await kept.exchanges()
+    assert (received.status, MAIL.encode() in received.body) == (200, False)
+    size = len("data: hello\n\ndata: to [masked: email]\n\ndata: bye\n\n")
+    assert (one.response.body, one.response.size_bytes, MAIL in repr(one)) == (None, size, False)
 
 
 class _NobodyIsAsked(Evaluator):

@@ -9,7 +9,21 @@ import pytest
 
 from headgate.gate.inspect_answer import NOTHING_SAID, AnswerJudge, Verdicts, answer_judge, shown_inspection
 from headgate.gate.judged_answer import Answer, AnsweredCall
-from headgate.nlp_policies.model import Direction, NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, Outcome, Scope
+from headgate.judges.daily_budget import DailyBudgets
+from headgate.judges.judge import Judges
+from headgate.judges.transport import open_client
+from headgate.kernel.clock import system_clock
+from headgate.nlp_policies.evaluate import Evaluator
+from headgate.nlp_policies.model import (
+    Direction,
+    NlpDraft,
+    NlpPolicy,
+    NlpPolicyType,
+    NlpResult,
+    OnMatch,
+    Outcome,
+    Scope,
+)
 from headgate.policies.model import Verdict
 from headgate.protocols.answer_head import parse_answer_head
 
@@ -138,3 +152,19 @@ def test_nobody_looks_for_instructions_in_a_page_that_only_its_publisher_writes(
     for published, expected in ((True, looks), (False, True)):
         action = SimpleNamespace(tool="http", operation="get", agent_id="agt_1", is_published_page=published)
         assert (answer_judge(_Says(), state, action) is not None) is expected
+
+
+async def test_events_that_were_collected_are_masked_too() -> None:
+    """As the executor has them, and where a language model judges beside it."""
+    events = b'data: to maria.keller@example.com\n\ndata: {"to": "maria.keller@example.com"}\n\n'
+    head = parse_answer_head(200, [(b"content-type", b"text/event-stream")], method="GET")
+    async with open_client() as client:
+        evaluator = Evaluator(Judges(client), DailyBudgets(system_clock), deadline_seconds=30)
+        policy = _policy("a")
+        masking = replace(policy, draft=replace(policy.draft, on_match=OnMatch.MASK, threshold=0.6))
+        judge = AnswerJudge(evaluator, [masking], {}, AnsweredCall("http", "get"), "agt_1")
+        verdicts = await judge.of_answer_or_masked(Answer(head, events), max_bytes=1000)
+        name = await judge.of_answer_or_masked(Answer(head, b"event: maria.keller@example.com\n\n"), max_bytes=1000)
+    assert verdicts.masked is not None
+    assert verdicts.masked.body == events.replace(b"maria.keller@example.com", b"[masked: email]")
+    assert (name.masked, name.withheld) == (None, "a: email, which cannot be masked here")

@@ -2,13 +2,15 @@
 
 import gzip
 import json
+from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
 from headgate.detectors.document import Attachment
 from headgate.gate.judge_content import tighten
 from headgate.gate.judged_content import judged_content
-from headgate.nlp_policies.model import NlpResult, Outcome
+from headgate.nlp_policies.model import NlpDraft, NlpPolicy, NlpPolicyType, NlpResult, OnMatch, Outcome
 from headgate.policies.model import Decision, Requirement, RiskLevel, Verdict
 from headgate.protocols.draft import Source, make_draft
 from headgate.protocols.http_call import HttpCall
@@ -23,7 +25,15 @@ _RULES = {
     Verdict.DENY: Decision(Verdict.DENY, "a rule", RiskLevel.HIGH, "pol_1", 0.1),
 }
 _STRICTNESS = [Verdict.ALLOW, Verdict.REQUIRE_APPROVAL, Verdict.DENY]
-_NAMES = {"nlp_1": "First", "nlp_2": "Second"}
+
+
+def _policy(policy_id: str, name: str, on_match: OnMatch = OnMatch.REQUIRE_APPROVAL) -> NlpPolicy:
+    draft = NlpDraft(name, NlpPolicyType.PII_DETECTION, model="pii", on_match=on_match)
+    at = datetime(2026, 11, 29, tzinfo=UTC)
+    return NlpPolicy("org_1", policy_id, 4, draft, at, at)
+
+
+_POLICIES = [_policy("nlp_1", "First"), _policy("nlp_2", "Second")]
 
 
 def _result(policy_id: str, decision: Verdict) -> NlpResult:
@@ -35,7 +45,7 @@ def _result(policy_id: str, decision: Verdict) -> NlpResult:
 @pytest.mark.parametrize("one", list(Verdict))
 @pytest.mark.parametrize("other", list(Verdict))
 def test_together_they_are_as_strict_as_the_strictest(rules: Verdict, one: Verdict, other: Verdict) -> None:
-    decision = tighten(_RULES[rules], [_result("nlp_1", one), _result("nlp_2", other)], _NAMES)
+    decision = tighten(_RULES[rules], [_result("nlp_1", one), _result("nlp_2", other)], _POLICIES)
 
     assert decision.verdict is max((rules, one, other), key=_STRICTNESS.index)
     assert [entry["policy_id"] for entry in decision.nlp] == ["nlp_1", "nlp_2"]
@@ -44,11 +54,19 @@ def test_together_they_are_as_strict_as_the_strictest(rules: Verdict, one: Verdi
 
 
 def test_who_asks_is_a_requirement_beside_the_rules() -> None:
-    decision = tighten(_RULES[Verdict.REQUIRE_APPROVAL], [_result("nlp_1", Verdict.REQUIRE_APPROVAL)], _NAMES)
+    decision = tighten(_RULES[Verdict.REQUIRE_APPROVAL], [_result("nlp_1", Verdict.REQUIRE_APPROVAL)], _POLICIES)
 
     assert decision.requirements == (Requirement("pol_1", 1, 2), Requirement("nlp_1", 4, 1))
     assert (decision.risk_level, decision.policy_id) == (RiskLevel.CRITICAL, "pol_1")
     assert decision.reason == "a rule; First: found"
+
+
+def test_what_could_not_be_masked_says_so() -> None:
+    found, failed = _result("nlp_1", Verdict.REQUIRE_APPROVAL), _result("nlp_2", Verdict.REQUIRE_APPROVAL)
+    masking = [_policy("nlp_1", "First", OnMatch.MASK), _policy("nlp_2", "Second", OnMatch.MASK)]
+    decision = tighten(_RULES[Verdict.ALLOW], [found, replace(failed, outcome=Outcome.ERROR)], masking)
+
+    assert decision.reason == "First: found, which cannot be masked here; Second: found"
 
 
 def test_a_decision_without_such_policies_has_no_entry_for_them() -> None:
