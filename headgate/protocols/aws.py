@@ -18,6 +18,7 @@ from headgate.protocols.aws_signature import Scope, read_scope
 from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.draft import Effect, ReadCall
 from headgate.protocols.headers import Headers
+from headgate.protocols.llm_endpoints import BEDROCK, bedrock_operation
 from headgate.protocols.names import fit_name
 from headgate.protocols.query import Pairs
 from headgate.protocols.s3 import S3Call, read_s3
@@ -72,7 +73,9 @@ def recognise(
         return None
     host = read_host(read_call.call.host)
     if host is None:
-        return _request(scope, None, read_call.call.method)
+        call = read_call.call
+        asked = bedrock_operation(call.method, call.host, read_call.path) if scope.service == BEDROCK else None
+        return _request(scope, asked, call.method)
     _require_agreement(host, scope)
     if host.service is None:
         return _of_s3(read_call, headers, body, form, scope, bucket=host.bucket, folds_slashes=False)

@@ -68,6 +68,18 @@ _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
         "api.groq.com": ("groq", frozenset({"/openai/v1"})),
         "openrouter.ai": ("openrouter", frozenset({"/api/v1"})),
         "generativelanguage.googleapis.com": (GOOGLE, frozenset({"/v1beta/openai"})),
+        "api.x.ai": ("xai", frozenset({"/v1"})),
+        "api.deepseek.com": ("deepseek", frozenset({"", "/v1", "/beta", "/anthropic/v1"})),
+        "api.together.xyz": ("together", frozenset({"/v1"})),
+        "api.together.ai": ("together", frozenset({"/v1"})),
+        "api.fireworks.ai": ("fireworks", frozenset({"/inference/v1"})),
+        "api.cerebras.ai": ("cerebras", frozenset({"/v1"})),
+        "integrate.api.nvidia.com": ("nvidia", frozenset({"/v1"})),
+        "api.cohere.com": ("cohere", frozenset({"/compatibility/v1"})),
+        "api.cohere.ai": ("cohere", frozenset({"/compatibility/v1"})),
+        "api.voyageai.com": ("voyage", frozenset({"/v1"})),
+        "api.jina.ai": ("jina", frozenset({"/v1"})),
+        "router.huggingface.co": ("huggingface", frozenset({"/v1"})),
     }
 )
 _COMPATIBLE: Final = ("compatible", frozenset({"/v1", "/api/v1", "/openai/v1"}))
@@ -112,6 +124,15 @@ _SOCKETS_OF_AZURE: Final[Mapping[str, LlmForm]] = MappingProxyType(
 )
 _BEDROCK_HOST: Final = re.compile(r"bedrock-runtime(?:-fips)?\.[a-z]{2}(?:-[a-z]+)+-[0-9]\.amazonaws\.com")
 _BEDROCK_PATH: Final = re.compile(r"/model/([^/]+)/(converse|converse-stream|invoke|invoke-with-response-stream)")
+_BEDROCK_OPERATIONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "converse": "Converse",
+        "converse-stream": "ConverseStream",
+        "invoke": "InvokeModel",
+        "invoke-with-response-stream": "InvokeModelWithResponseStream",
+    }
+)
+_BEDROCK_ARN: Final = re.compile(r"/model/arn(?::|%3[Aa])[^/]+/[a-z-]+")
 
 
 @lru_cache(maxsize=4096)
@@ -187,6 +208,22 @@ def _bedrock(host: str, path: str) -> LlmEndpoint | None:
         return None
     form = LlmForm.CONVERSE if match[2].startswith("converse") else LlmForm.MESSAGES
     return _named(BEDROCK, "chat", form, match[1], stream=match[2].endswith("-stream"))
+
+
+def bedrock_operation(method: str, host: str, path: str) -> str | None:
+    """As AWS calls it ("Amazon Bedrock Runtime", API reference); None where the address is none of a model."""
+    match = _BEDROCK_PATH.fullmatch(path) if method == "POST" and _BEDROCK_HOST.fullmatch(host) is not None else None
+    return None if match is None else _BEDROCK_OPERATIONS[match[2]]
+
+
+def names_model_by_arn(host: str, path: str) -> bool:
+    """Whether the path is one of Bedrock that names an inference profile by its ARN, whose slash SDKs encode: Bedrock
+    reads it as a character of the name. ``path`` as it was sent."""
+    return (
+        path.startswith("/model/arn")
+        and _BEDROCK_ARN.fullmatch(path) is not None
+        and _BEDROCK_HOST.fullmatch(host) is not None
+    )
 
 
 def _named(provider: str, operation: str, form: LlmForm, model: str, *, stream: bool | None) -> LlmEndpoint | None:

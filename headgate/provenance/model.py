@@ -72,11 +72,7 @@ class ProvenanceRules:
 
     def is_model(self, host: str) -> bool:
         """Whether a language model answers there: what it is told is a source, what it answers is none."""
-        return is_provider(host) or host in _OTHER_PROVIDERS or _names(self.models, host)
-
-
-_OTHER_PROVIDERS: Final = frozenset({"api.cohere.com", "api.deepseek.com", "api.together.xyz", "api.x.ai"})
-"""Whose completions have the form of another's."""
+        return is_provider(host) or _names(self.models, host)
 
 
 def provenance_rules(sources: Iterable[str], documents: Mapping[str, str]) -> ProvenanceRules | None:

@@ -23,6 +23,7 @@ from headgate.protocols.draft import (
 )
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
+from headgate.protocols.llm_endpoints import names_model_by_arn
 from headgate.protocols.names import mcp_server_tool
 from headgate.protocols.package_npm import with_plain_scope
 from headgate.protocols.query import Pairs, parse_pairs, refuse_method_override
@@ -48,7 +49,7 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     is_npm = covering is not None and covering.protocol is HostProtocol.NPM
     path = normalise_path(
         with_plain_scope(call.path) if is_npm else call.path,
-        encoded_slashes=covering is not None and covering.encoded_slashes,
+        encoded_slashes=names_model_by_arn(host, call.path) if covering is None else covering.encoded_slashes,
     )
     query = parse_pairs(call.query, field="query")
     if query:

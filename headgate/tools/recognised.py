@@ -18,6 +18,7 @@ from headgate.protocols.git import GIT_TOOL, GitRequest
 from headgate.protocols.grpc import GRPC_TOOL, MESSAGES, GrpcRequest
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import JSON_RPC_TOOL
+from headgate.protocols.llm_endpoints import BEDROCK
 from headgate.protocols.soap import SOAP_TOOL
 from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_handshake
 from headgate.tools.generic import call_params
@@ -45,7 +46,10 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
             details={"field": "content-type"},
         )
     if signed is not None:
-        return described_draft(AWS_TOOL, read_call, body, signed, member=AWS_TOOL)
+        # boto3 labels no body of InvokeModel.
+        is_completion = signed.facts["service"] == BEDROCK and body.kind is BodyKind.JSON and not body.type_mismatch
+        completion = _llm_draft(read_call, headers, body) if is_completion and read_call.call.method == "POST" else None
+        return completion or described_draft(AWS_TOOL, read_call, body, signed, member=AWS_TOOL)
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
     if request is not None:

@@ -1,7 +1,7 @@
 # Allows completions by known model providers, so that an agent's own model calls do not wait for a person. The calls are
 # recorded, and policies about content still apply.
 #
-# The policy lists documented endpoints: completions, embeddings and token counts, over https. It holds a completion that
+# The policy lists documented endpoints: completions, embeddings, rankings and token counts, over https. It holds a completion that
 # asks the provider to act by itself (hosted search, remote MCP servers, code execution), because the gate does not see
 # what the provider then does. A body that was not read as JSON is no completion: its members are unknown. A local server
 # (Ollama, vLLM) counts where the allowlist names its host as private.
@@ -15,6 +15,12 @@ anthropic := {"messages", "messages/count_tokens", "complete"}
 
 either := openai | anthropic
 
+cohere := {
+	"/v1/": {"chat", "generate", "embed", "rerank", "classify", "tokenize", "detokenize"},
+	"/v2/": {"chat", "embed", "rerank"},
+	"/compatibility/v1/": {"chat/completions", "embeddings"},
+}
+
 # Host → prefix of the path → what may follow it.
 providers := {
 	"api.openai.com": {"/v1/": openai},
@@ -26,6 +32,26 @@ providers := {
 	"api.groq.com": {"/openai/v1/": openai},
 	"openrouter.ai": {"/api/v1/": either},
 	"generativelanguage.googleapis.com": {"/v1beta/openai/": openai},
+	"api.x.ai": {"/v1/": either},
+	"api.deepseek.com": {
+		"/": {"chat/completions", "completions"},
+		"/v1/": {"chat/completions", "completions"},
+		"/beta/": {"chat/completions", "completions"},
+		"/anthropic/v1/": {"messages"},
+	},
+	"api.together.xyz": {"/v1/": openai | {"rerank"}},
+	"api.together.ai": {"/v1/": openai | {"rerank"}},
+	"api.fireworks.ai": {"/inference/v1/": either | {"rerank"}},
+	"api.cerebras.ai": {"/v1/": openai},
+	"integrate.api.nvidia.com": {"/v1/": openai},
+	"api.perplexity.ai": {"/": {"chat/completions", "async/chat/completions"}, "/v1/": openai},
+	"api.cohere.com": cohere,
+	"api.cohere.ai": cohere,
+	"api.voyageai.com": {"/v1/": {"embeddings", "contextualizedembeddings", "multimodalembeddings", "rerank"}},
+	"api.jina.ai": {"/v1/": {"embeddings", "rerank"}},
+	"router.huggingface.co": {"/v1/": {"chat/completions", "responses"}},
+	"api.deepl.com": {"/v2/": {"translate"}},
+	"api-free.deepl.com": {"/v2/": {"translate"}},
 }
 
 # Providers whose hosts or paths hold names of the customer's: patterns of both.
@@ -45,6 +71,14 @@ shapes := [
 	{
 		"host": `^bedrock-runtime(-fips)?\.[a-z]{2}(-[a-z]+)+-[0-9]\.amazonaws\.com$`,
 		"path": `^/(model/[^/]+/(invoke|invoke-with-response-stream|converse|converse-stream)|openai/v1/chat/completions)$`,
+	},
+	{
+		"host": `^router\.huggingface\.co$`,
+		"path": `^/hf-inference/models/[^/]+(/[^/]+)?(/pipeline/[a-z-]+|/v1/chat/completions)?$`,
+	},
+	{
+		"host": `^api-inference\.huggingface\.co$`,
+		"path": `^/models/[^/]+(/[^/]+)?(/v1/chat/completions)?$`,
 	},
 ]
 
@@ -73,7 +107,7 @@ require_approval contains message if {
 }
 
 completion if {
-	input.tool in {"http", "llm"}
+	input.tool in {"http", "llm", "aws"}
 	input.http.method == "POST"
 	input.http.body_kind == "json"
 	is_object(body)
@@ -156,8 +190,13 @@ hosted contains name if {
 	value != null
 	folded(name) in {
 		"mcpservers", "websearchoptions", "plugins", "container", "datasources", "cachedcontent", "preset",
+		# xAI's live search; Cohere's search of the web and of accounts that were connected there.
+		"searchparameters", "connectors",
 	}
 }
+
+# What the model is asked to find goes out as queries, and pages that anybody can write come back as its answer.
+hosted contains "a search of the web by Perplexity" if input.http.host == "api.perplexity.ai"
 
 hosted contains name if {
 	some name, _ in body
@@ -279,6 +318,9 @@ run_by_the_client(tool) if {
 }
 
 run_by_the_client(tool) if regex.match(`^(bash|text_editor|computer|memory)_[0-9]{8}$`, tool.type)
+
+# Cohere's, of its first version.
+run_by_the_client(tool) if holds_only(tool, {"name", "description", "parameter_definitions"})
 
 # Gemini's.
 run_by_the_client(tool) if holds_only(tool, {"functionDeclarations", "function_declarations"})

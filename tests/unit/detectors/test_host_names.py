@@ -20,6 +20,8 @@ _ENCODED = [
     f"{base64.b32encode(_RNG.randbytes(30)).decode().lower()}.drop.example",
     f"{_RNG.randbytes(12).hex()}.{_RNG.randbytes(12).hex()}.drop.example",
     f"{_HEX}.bucket.amazonaws.com",
+    f"{_HEX}.eu-central-1.aws.cloud.es.io",
+    "322dfea2eba8b82d47cf7258f060f71a.aws.cloud.es.io.drop.example",
     f"edge-{''.join(f'{one:03}' for one in _TEXT)[:57]}.pop3.drop.example",
     f"{base64.b32encode(b'71920334518:BreakGlass-07').decode().lower().rstrip('=')}-dot-sink.uc.r.drop.example",
     f"xn--redis-{b'hunter2 is the word'.hex()}.names.example",
@@ -45,6 +47,13 @@ _ORDINARY = [
     "broker-0.kafka-headless.data-platform-team.prod-cluster-blue.acme-cloud.internal",
     "vpce-0a1b2c3d-abcdefgh.execute-api.eu-west-1.vpce.amazonaws.com",
     "build-100200300400.ci-cache.example.com",
+    "322dfea2eba8b82d47cf7258f060f71a.eu-central-1.aws.cloud.es.io",
+    "9f1c2e7ab0d94c55a1e3f8b2c6d70e14.europe-west3.gcp.elastic-cloud.com",
+    "4c7a9d1e3b5f4826a0c2e4d6f8091b3d.us-east-1.aws.found.io",
+    "6b1f0c9e-7a42-4d3b-9c58-2e0f7d6a1b34.europe-west3-0.gcp.cloud.qdrant.io",
+    "1d7c42f09ab84e6f8c3b5a2e9f60d417.s1.eu.hivemq.cloud",
+    "c2f7a8e4-19b3-4d06-8e5a-7f1b0d9c6a25-westeurope.apps.astra.datastax.com",
+    "3e9b7c1f-5a80-4d62-b4c7-0f8e2d6a9153.k8s.ondigitalocean.com",
 ]
 
 
