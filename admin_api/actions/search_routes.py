@@ -59,7 +59,10 @@ async def search(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     agent: Annotated[str | None, Query(max_length=128, description="Its id, or its name.")] = None,
-    status: WantedStatus | None = None,
+    status: Annotated[
+        WantedStatus | None,
+        Query(description="failed finds approved actions of which nothing was sent, too: their last execution failed."),
+    ] = None,
     tool: _Word = None,
     operation: _Word = None,
     tag: WantedTag = None,

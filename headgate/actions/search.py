@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from headgate.actions.model import Action
+from headgate.actions.model import Action, ActionStatus, ExecutionStatus
 from headgate.actions.store import ActionFilter, newest_actions
-from headgate.db.database import Database
+from headgate.db.database import Connection, Database
 from headgate.kernel.ids import IdPrefix, earliest_id
 
 LOOKED_AT_MAX: Final = 2_000
@@ -25,7 +25,9 @@ _RECORDED_WITHIN: Final = timedelta(minutes=1)
 @dataclass(frozen=True, slots=True)
 class ActionSearch:
     """None means any. ``path`` and ``text`` are parts, in any case of letters; ``text`` is of tool, operation, params
-    and request line, of a large request in its beginning (``read_beginning``). ``start`` and ``end`` are inclusive."""
+    and request line, of a large request in its beginning (``read_beginning``). ``start`` and ``end`` are inclusive.
+    The status ``failed`` is also that of approved actions whose last execution failed: nothing was sent, so that the
+    approval can be used again."""
 
     indexed: ActionFilter = _ANY
     decision: str | None = None
@@ -38,7 +40,8 @@ class ActionSearch:
 
     @property
     def is_indexed(self) -> bool:
-        return all(one is None for one in (self.decision, self.host, self.method, self.path, self.text))
+        rest = (self.decision, self.host, self.method, self.path, self.text)
+        return all(one is None for one in rest) and self.indexed.status is not ActionStatus.FAILED
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class FoundActions:
 def matches(wanted: ActionSearch, action: Action) -> bool:
     """Whether the action is one of those that are searched, the indexed conditions apart."""
     http = action.request.http or {}
+    if wanted.indexed.status is ActionStatus.FAILED and not _has_failed(action):
+        return False
     if wanted.start is not None and action.created_at < wanted.start:
         return False
     if wanted.end is not None and action.created_at > wanted.end:
@@ -67,6 +72,12 @@ def matches(wanted: ActionSearch, action: Action) -> bool:
     if wanted.path is not None and wanted.path.casefold() not in str(http.get("path", "")).casefold():
         return False
     return wanted.text is None or wanted.text.casefold() in _text_of(action)
+
+
+def _has_failed(action: Action) -> bool:
+    if action.status is not ActionStatus.APPROVED or action.execution is None:
+        return action.status is ActionStatus.FAILED
+    return action.execution.status is ExecutionStatus.FAILED or bool(action.execution.error)
 
 
 def _text_of(action: Action) -> str:
@@ -93,7 +104,7 @@ async def search_actions(
     at_once = limit if wanted.is_indexed else _AT_ONCE
     while looked_at < LOOKED_AT_MAX:
         async with database.transaction(org_id) as connection:
-            actions = await newest_actions(connection, org_id, indexed, limit=at_once, cursor=cursor)
+            actions = await _newest(connection, org_id, indexed, at_once, cursor)
         for action in actions:
             looked_at += 1
             cursor, looked_back_to = action.action_id, action.created_at
@@ -104,3 +115,15 @@ async def search_actions(
         if len(actions) < at_once:
             return FoundActions(found, None, looked_at, looked_back_to)
     return FoundActions(found, cursor, looked_at, looked_back_to)
+
+
+async def _newest(
+    connection: Connection, org_id: str, indexed: ActionFilter, limit: int, cursor: str | None
+) -> list[Action]:
+    """By the index of each status that an action may have."""
+    actions = await newest_actions(connection, org_id, indexed, limit=limit, cursor=cursor)
+    if indexed.status is not ActionStatus.FAILED:
+        return actions
+    approved = replace(indexed, status=ActionStatus.APPROVED)
+    actions += await newest_actions(connection, org_id, approved, limit=limit, cursor=cursor)
+    return sorted(actions, key=lambda one: one.action_id, reverse=True)[:limit]

@@ -157,6 +157,10 @@ def test_a_denial_and_an_approval_at_the_same_moment(administrator, agent, upstr
         assert decided == ["approval.requested", "approval.approved" if approved else "approval.denied"]
 
 
+def _found(administrator, search: dict[str, str]) -> list[str]:
+    return [one["id"] for one in administrator.api.get("/v1/actions/search", params=search).json()["data"]]
+
+
 def test_nothing_sent_gives_the_use_back(administrator, agent, certificates, patient_path) -> None:
     port = free_port()
     url = f"https://127.0.0.1:{port}{patient_path}"
@@ -168,11 +172,15 @@ def test_nothing_sent_gives_the_use_back(administrator, agent, certificates, pat
     assert error_of(refused)["code"] == "UPSTREAM_FAILED"
     wait_for(lambda: administrator.approval(approval["id"])["used_at"] is None, "the use is given back")
     wait_for(lambda: administrator.action(approval["action_id"])["status"] == "approved", "the action can be used")
+    failed = {"status": "failed", "path": patient_path}
+    assert _found(administrator, failed) == [approval["action_id"]]
+    assert _found(administrator, {**failed, "status": "approved"}) == [approval["action_id"]]
     with serving(certificates[1], port) as repaired:
         assert agent.call("POST", url, json=PAYMENT).status_code == 200
         assert len(repaired.of(patient_path)) == 1
     settled = administrator.settled(approval["action_id"])
     assert settled["status"] == "completed"
+    assert _found(administrator, failed) == []
     assert administrator.event_types(approval["action_id"])[-3:] == [
         *("decision.made", "execution.started", "execution.completed")
     ]
