@@ -13,6 +13,7 @@ from admin_api.executions.schemas import (
     DestinationsAnswer,
     ExecutionDetail,
     ExecutionItem,
+    ProcessAllBody,
     ProcessAnswer,
     ProcessBody,
     RetryBody,
@@ -136,7 +137,11 @@ async def process(
 
 
 @router.post("/v1/executions/process-all")
-async def process_all(principal: CurrentPrincipal, dependencies: CurrentDependencies) -> ProcessAnswer:
+async def process_all(
+    principal: CurrentPrincipal,
+    dependencies: CurrentDependencies,
+    body: ProcessAllBody | None = None,
+) -> ProcessAnswer:
     """Makes all queued executions due now."""
     count = await dependencies.control_executions.process_all(principal.org_id, principal.actor)
     return ProcessAnswer(execution_id=None, processed=count)

@@ -61,6 +61,12 @@ class ProcessBody(BaseModel):
     execution_id: ExecutionId | None = None
 
 
+class ProcessAllBody(BaseModel):
+    """No members: all queued executions are meant."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class ProcessAnswer(BaseModel):
     """``execution_id`` is null if the queue is empty."""
 

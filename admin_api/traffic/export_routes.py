@@ -21,9 +21,11 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.traffic.curl import curl_command
-from headgate.traffic.store import get_exchange
+from headgate.traffic.store import TrafficFilter, get_exchange
 
 router = APIRouter(route_class=GuardedRoute, tags=["traffic"])
+
+_ALL: Final = WantedTraffic(TrafficFilter(), None)
 
 type Format = Literal["har", "flow", "curl"]
 
@@ -41,7 +43,9 @@ async def export(
     dependencies: CurrentDependencies,
     asker: CurrentAsker,
     as_format: Annotated[Format, Query(alias="format")] = "har",
-    ids: Annotated[str | None, Query(max_length=16_384, description="The exact ids, separated by commas.")] = None,
+    ids: Annotated[
+        str | None, Query(max_length=16_384, description="The exact ids, separated by commas, without any filter.")
+    ] = None,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = MAX_LIMIT,
 ) -> Response:
     """Exports exchanges as HAR, flow file or curl commands. A HAR is an HTTP Archive, a flow file opens with `mitmweb
@@ -50,6 +54,11 @@ async def export(
     Oldest first. The audit log records the export first (`traffic.exported`).
     """
     if ids is not None:
+        if wanted != _ALL:
+            raise ValidationError(
+                "ids: cannot be combined with filters. Name exchanges, or filter them.",
+                details={"field": "ids", "reason": "not with filters"},
+            )
         chosen = await _these(principal, dependencies, ids)
     else:
         chosen = await _matching(principal, dependencies, wanted, asker, limit)

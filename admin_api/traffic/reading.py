@@ -75,6 +75,9 @@ async def search(
         batch = await _batch(principal, dependencies, wanted, cursor)
         is_more = len(batch) == _BATCH
         if not batch:
+            if wanted.expression is not None and not looked_at:
+                # Whether it is an expression does not depend on what was captured.
+                await dependencies.review.matching(asker, wanted.expression, [])
             break
         # A hundred large bodies take a second to open: not in the loop's thread.
         readable = await asyncio.to_thread(_readable_of, batch, dependencies)

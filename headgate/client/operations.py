@@ -188,6 +188,7 @@ if TYPE_CHECKING:
         PolicyToCheck,
         PrivateDestinations,
         PrivateDestinationsAnswer,
+        ProcessAllBody,
         ProcessAnswer,
         ProcessBody,
         ProviderAnswer,
@@ -2910,9 +2911,9 @@ def process_executions(body: ProcessBody | None = None) -> Call[ProcessAnswer]:
     return Call("POST", "/v1/executions/process", body=body)
 
 
-def process_all_executions() -> Call[ProcessAnswer]:
+def process_all_executions(body: ProcessAllBody | None = None) -> Call[ProcessAnswer]:
     """Makes all queued executions due now. ``POST /v1/executions/process-all``"""
-    return Call("POST", "/v1/executions/process-all")
+    return Call("POST", "/v1/executions/process-all", body=body)
 
 
 def retry_executions(body: RetryBody) -> Call[ExecutionDetail]:

@@ -2853,6 +2853,10 @@ class PrivateDestinationsAnswer(TypedDict):
     unrestricted: bool
 
 
+class ProcessAllBody(TypedDict):
+    """No members: all queued executions are meant."""
+
+
 class ProcessAnswer(TypedDict):
     """``execution_id`` is null if the queue is empty."""
 

@@ -177,6 +177,7 @@ import type {
   PolicyToCheck,
   PrivateDestinations,
   PrivateDestinationsAnswer,
+  ProcessAllBody,
   ProcessAnswer,
   ProcessBody,
   ProviderAnswer,
@@ -1828,8 +1829,8 @@ export function processExecutions(body?: ProcessBody | null): Call<ProcessAnswer
 }
 
 /** Makes all queued executions due now. `POST /v1/executions/process-all` */
-export function processAllExecutions(): Call<ProcessAnswer> {
-  return new Call("POST", `/v1/executions/process-all`);
+export function processAllExecutions(body?: ProcessAllBody | null): Call<ProcessAnswer> {
+  return new Call("POST", `/v1/executions/process-all`, { body });
 }
 
 /** Queues a failed execution again. `POST /v1/executions/retry` */

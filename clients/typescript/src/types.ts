@@ -2596,6 +2596,10 @@ export interface PrivateDestinationsAnswer {
   unrestricted: boolean;
 }
 
+/** No members: all queued executions are meant. */
+export interface ProcessAllBody {
+}
+
 /** ``execution_id`` is null if the queue is empty. */
 export interface ProcessAnswer {
   execution_id: string | null;

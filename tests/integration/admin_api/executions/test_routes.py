@@ -111,6 +111,8 @@ async def test_process_hurries_what_waits(new_gate, reach, working, service, end
         hurried = await admin.post("/v1/executions/process", json={"execution_id": one["execution"]["id"]})
         assert hurried.json() == {"execution_id": one["execution"]["id"], "processed": 1}
         assert (await ended(gate.as_agent, one["id"]))["status"] == "completed"
+        refused = await admin.post("/v1/executions/process-all", json={"execution_id": two["execution"]["id"]})
+        assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "execution_id")
         assert (await admin.post("/v1/executions/process-all")).json()["processed"] == 1
         assert (await ended(gate.as_agent, two["id"]))["status"] == "completed"
     assert (await admin.post("/v1/executions/process", json={})).json() == {"execution_id": None, "processed": 0}

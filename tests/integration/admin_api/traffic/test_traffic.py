@@ -168,6 +168,9 @@ async def test_exports_open_where_they_are_meant_to(api: Any, keep: Keep, organi
         (entry,) = har["log"]["entries"]
         assert (har["log"]["version"], entry["response"]["content"]["text"]) == ("1.2", "hello")
         assert entry["_headgate"]["action_id"] == kept[0].action_id
+        for filters in ({"filter": "~m POST"}, {"host": "other.example"}, {"start_date": "2026-11-01"}):
+            both = await auditor.get("/admin/traffic/export", params={"ids": ids[0], **filters})
+            assert (both.status_code, both.json()["error"]["details"]["field"]) == (400, "ids"), filters
         curl = await auditor.get("/admin/traffic/export", params={"format": "curl", "ids": ids[0]})
         assert "token=<QUERY>" in curl.text
         assert "<AUTHORIZATION>" in curl.text
@@ -228,6 +231,14 @@ async def test_who_may(api: Any, keep: Keep, new_organization: Any) -> None:
         assert (await program.get(address)).status_code == 403
     async with api.as_role(mine.org_id, Role.AUDITOR) as auditor:
         assert (await auditor.delete(address)).status_code == 403
+
+
+async def test_a_filter_is_read_where_nothing_was_captured(api: Any, organization: Any) -> None:
+    async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
+        for path in ("/admin/traffic", "/admin/traffic/export"):
+            refused = await auditor.get(path, params={"filter": "("})
+            assert (refused.status_code, refused.json()["error"]["details"]["field"]) == (400, "filter")
+        assert (await auditor.get("/admin/traffic", params={"filter": "~m GET"})).json()["filtered_from"] == 0
 
 
 async def test_erased_it_is_listed_and_says_nothing_any_more(api: Any, keep: Keep, organization: Any) -> None:
