@@ -16,11 +16,11 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 from admin_api.text import StorableText
 from headgate.approvals.groups import parse_group_name
 from headgate.journal.set_aside import ENTRY_ID, parse_entry_id
+from headgate.kernel.call_name import NAME_LENGTH_MAX, NAME_RULE, fits
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, full_id, id_pattern, parse_id
 from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path, parse_module_path
 from headgate.policies.terms import GROUP_NAME
-from headgate.protocols.names import NAME_LENGTH_MAX, fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,7 @@ def _entry_id(text: str) -> str:
 def _call_name(text: str) -> str:
     if fits(text):
         return text
-    raise ValidationError(
-        f"no tool or operation is called {json.dumps(text[:NAME_LENGTH_MAX])}: a name has lower-case letters, digits"
-        f" and _, begins with a letter, and has at most {NAME_LENGTH_MAX} characters"
-    )
+    raise ValidationError(f"no tool or operation is called {json.dumps(text[:NAME_LENGTH_MAX])}: {NAME_RULE}")
 
 
 def _holding_policy(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from headgate.executions.model import DEFAULT_CONCURRENCY_MAX, limits_most
+from headgate.kernel.call_name import NAME_LENGTH_MAX
 from headgate.nlp_policies.model import MODEL_MAX_CHARACTERS
 from headgate.notifications.members import MOST
 from headgate.notifications.model import ChannelKind
@@ -49,6 +50,8 @@ _FLAG: Final[_Schema] = {"type": "boolean"}
 _DAYS: Final[_Schema] = {"type": ["integer", "null"], "minimum": 1, "maximum": MOST_DAYS}
 _PRICE: Final[_Schema] = {"type": ["number", "null"], "minimum": 0, "maximum": 1_000_000}
 _NAMES: Final = _list(_text(253), 200)
+_CALL_NAME: Final[_Schema] = {"type": "string", "pattern": f"^[a-z][a-z0-9_]{{0,{NAME_LENGTH_MAX - 1}}}$"}
+_CALL_NAMES: Final = _list(_CALL_NAME, 200)
 _DESTINATION: Final = _members(
     ("host",),
     host=_text(253, description="A name, *.name, an address, or a network as in 10.0.0.0/8."),
@@ -59,8 +62,8 @@ _DESTINATION: Final = _members(
 _CAPTURE: Final = _members(
     ("capture",),
     agents=_list({"type": "string", "pattern": "^agt_", "maxLength": 253}, 200),
-    tools=_NAMES,
-    operations=_NAMES,
+    tools=_CALL_NAMES,
+    operations=_CALL_NAMES,
     hosts=_NAMES,
     capture={"enum": [one.value for one in CaptureLevel]},
 )
@@ -88,7 +91,7 @@ _CHANNEL: Final[_Schema] = {
 
 DOCUMENTS: Final[Mapping[str, tuple[_Schema, object]]] = {
     "/admin/settings/allowlist": (
-        _members(destinations=_list(_DESTINATION, 1000), tools={"type": "array", "items": {"type": "string"}}),
+        _members(destinations=_list(_DESTINATION, 1000), tools={"type": "array", "items": _CALL_NAME}),
         {"destinations": [{"host": "api.example.com", "ports": [443], "note": "Orders"}]},
     ),
     "/admin/settings/captures": (

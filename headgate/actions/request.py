@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from headgate.actions.delegation import Chain, delegation_document
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
 from headgate.protocols.draft import ActionDraft
-from headgate.protocols.names import fits
 from headgate.tools.explicit import explicit_draft
 from headgate.tools.match import CatalogueIndex
 

@@ -9,9 +9,10 @@ import click
 
 from headgate.cli.gate_of_agent import find_gate
 from headgate.cli.target import runtime_file_option
+from headgate.kernel.call_name import fits
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.protocols.names import fit_name, fits
+from headgate.protocols.names import fit_name
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from headgate.connections.credential import SECRET_LENGTH_MIN
 from headgate.connections.model import ANY, AUTHORIZATION, ConnectionKind, Host, Location, Place
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.kernel.ids import IdPrefix, parse_id
@@ -17,7 +18,6 @@ from headgate.kernel.secrets import Secret
 from headgate.organizations.ports import BAD_PORTS
 from headgate.outgoing.target import parse_target
 from headgate.protocols.http_call import normalise_host
-from headgate.protocols.names import fits
 
 _TOKEN: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,64}")
 _MEMBER: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")

@@ -8,10 +8,10 @@ from headgate.connections.carried import Carried, carried
 from headgate.connections.credential import ValueCredential
 from headgate.connections.model import Location, Place
 from headgate.db.database import Connection
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.protocols.names import fits
 from headgate.tools.model import CredentialPlace
 from headgate.vault.service import Vault
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Protocol
 
+from headgate.kernel.call_name import NAME_RULE, first_unfit
 from headgate.kernel.errors import ValidationError
 from headgate.organizations.addresses import Address, AddressKind, embedded_ipv4, kind_of
 
@@ -101,6 +102,11 @@ class Allowlist:
     def is_open(self, host: str, address: Address, port: int) -> bool:
         """Whether the operator has opened this private address to the organization."""
         return self.bounds is None or any(entry.covers(host, address, port) for entry in self.bounds)
+
+    def require_call_names(self) -> None:
+        """Raises ValidationError for a tool that no call can have. What was stored earlier may have one."""
+        if (number := first_unfit(self.tools)) is not None:
+            raise _invalid(f"tools[{number}]", NAME_RULE)
 
     def require_within_bounds(self) -> None:
         """Raises ValidationError for an entry that the bounds leave without any effect. A name passes where there are

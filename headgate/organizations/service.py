@@ -27,7 +27,9 @@ async def put_allowlist(change: OrganizationChange, document: JsonValue) -> Sett
     Raises ValidationError, which names the entry.
     """
     bounds = await stored_bounds(change.connection, change.org_id)
-    parse_allowlist(canonical_bytes(document).decode(), bounds).require_within_bounds()
+    allowlist = parse_allowlist(canonical_bytes(document).decode(), bounds)
+    allowlist.require_call_names()
+    allowlist.require_within_bounds()
     return await change_setting(change, SettingName.ALLOWLIST, document, moves_generation=True)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import Body
@@ -11,7 +12,6 @@ from headgate.protocols.headers import Headers
 from headgate.protocols.http_call import HttpCall, url_bytes
 from headgate.protocols.llm import ModelCall
 from headgate.protocols.mcp import McpExchange
-from headgate.protocols.names import fits
 from headgate.protocols.query import Pairs, lists_by_name
 
 _EMPTY_OBJECT = b"{}"

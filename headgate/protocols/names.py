@@ -8,19 +8,15 @@ import hashlib
 import re
 from typing import Final
 
-NAME_LENGTH_MAX: Final = 64
+from headgate.kernel.call_name import NAME_LENGTH_MAX, fits
+
 CALL_TOOLS: Final = frozenset({"a2a", "aws", "dns", "git", "grpc", "http", "jsonrpc", "llm", "soap", "websocket"})
 """Tools of calls that no catalogue lists, whose address tells a person more than the name of tool and operation."""
-_FITS: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 _HOST: Final = re.compile(r"[a-z0-9.-]{1,60}")
 _LETTERS: Final = re.compile(r"[A-Z]{1,32}")
 _HASH_DIGITS: Final = 8
-
-
-def fits(name: str) -> bool:
-    return _FITS.fullmatch(name) is not None
 
 
 def fit_name(original: str) -> str:

@@ -12,11 +12,11 @@ from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, parse_document, read_text
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
-from headgate.protocols.names import fits
 from headgate.protocols.package import Ecosystem
 from headgate.protocols.protobuf_definitions import Definitions, read_definitions
 from headgate.tools.generic import GENERIC_TOOL

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from headgate.kernel.call_name import NAME_LENGTH_MAX, fits
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
-from headgate.protocols.names import NAME_LENGTH_MAX, fits
 from headgate.tools.openapi_document import OpenApiDocument, Parameter
 
 _METHODS: Final = ("get", "post", "put", "patch", "delete", "options")

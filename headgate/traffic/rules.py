@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from headgate.kernel.call_name import NAME_RULE, first_unfit
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.ids import IdPrefix
@@ -48,6 +49,14 @@ class CaptureRules:
 
     rules: tuple[CaptureRule, ...] = ()
     body_limit_bytes: int = BODY_LIMIT_DEFAULT_BYTES
+
+    def require_call_names(self) -> None:
+        """Raises ValidationError for a name that no call can have: such a rule captures nothing, and one
+        that is to switch a capture off leaves it on. What was stored earlier may have one."""
+        for place, rule in enumerate(self.rules):
+            for name in ("tools", "operations"):
+                if (number := first_unfit(getattr(rule, name))) is not None:
+                    raise _invalid(f"rules[{place}].{name}[{number}]", NAME_RULE)
 
     def level(
         self, *, agent_id: str, tool: str, operation: str, host: str, marks: Sequence[CaptureLevel] = ()

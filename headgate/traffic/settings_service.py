@@ -26,5 +26,6 @@ async def put_capture_rules(change: OrganizationChange, document: JsonValue) -> 
     """In place of all rules. The generation rises, so that what is switched off is off for every call that is decided
     afterwards, in every process. Raises ValidationError."""
     rules = parse_capture_rules(document)
+    rules.require_call_names()
     await change_setting(change, SettingName.CAPTURES, capture_rules_document(rules), moves_generation=True)
     return rules

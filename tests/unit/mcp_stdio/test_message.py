@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.mcp_stdio.message import Kind, parse_message
 from headgate.mcp_stdio.proposal import Proposal, proposal
-from headgate.protocols.names import fits
 
 
 def proposed(from_server: bool = False, **message: object) -> Proposal:

@@ -141,3 +141,11 @@ def test_a_setting_of_an_administrator_leads_where_the_operator_has_opened(
 ) -> None:
     bounds = None if opened is None else parse_bounds({"destinations": opened})
     assert OperatorBounds(bounds).permits("llm.example", ip_address(address), 8000) is permitted
+
+
+@pytest.mark.parametrize("name", ["git\0hub", "GitHub", "a" * 65, ""])
+def test_a_tool_that_no_call_can_have_is_refused_where_it_is_set(name: str) -> None:
+    stored = parse_allowlist(json.dumps({"tools": ["github", name]}))
+    with pytest.raises(ValidationError, match=r"tools\[1\]: a name has lower-case letters"):
+        stored.require_call_names()
+    parse_allowlist('{"tools": ["github"]}').require_call_names()

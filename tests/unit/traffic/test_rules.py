@@ -66,3 +66,13 @@ def test_what_is_stored_reads_the_same() -> None:
     given = parse_capture_rules(rules({"hosts": ["a.example"], "capture": "heads"}) | {"body_limit_bytes": 1000})
     assert parse_capture_rules(capture_rules_document(given)) == given
     assert parse_capture_rules({}) == NO_CAPTURES
+
+
+@pytest.mark.parametrize("member", ["tools", "operations"])
+@pytest.mark.parametrize("name", ["git\0hub", "GitHub", "a" * 65, "mcp *"])
+def test_a_name_that_no_call_can_have_is_refused_where_it_is_set(member: str, name: str) -> None:
+    stored = parse_capture_rules(rules({"capture": "heads"}, {member: ["github", name], "capture": "off"}))
+    with pytest.raises(ValidationError, match="a name has lower-case letters") as refused:
+        stored.require_call_names()
+    assert refused.value.details["field"] == f"rules[1].{member}[1]"
+    parse_capture_rules(rules({member: ["github", "a" * 64], "capture": "off"})).require_call_names()

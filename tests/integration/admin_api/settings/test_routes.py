@@ -39,6 +39,7 @@ async def test_the_allowlist_is_404_until_it_was_set_and_then_itself(running_api
         b'{"destinations": [{"host": "x.example", "ports": [0]}]}',
         b'{"destinations": [], "destinations": []}',
         b'{"unknown": 1}',
+        b'{"tools": ["GitHub"]}',
     ],
 )
 async def test_a_bad_allowlist_changes_nothing(running_api, organization, content: bytes) -> None:

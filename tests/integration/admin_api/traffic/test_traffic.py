@@ -279,6 +279,8 @@ async def test_the_rules_are_a_setting(api: Any, organization: Any) -> None:
         assert (await admin.get(address)).json() == stored.json()
         refused = await admin.put(address, json={"rules": [{"capture": "all"}]})
         assert (refused.status_code, "rules[0].capture" in refused.text) == (400, True)
+        refused = await admin.put(address, json={"rules": [{"capture": "off", "operations": ["a\0"]}]})
+        assert (refused.status_code, "rules[0].operations[0]" in refused.text) == (400, True)
         (event,) = (await admin.get("/admin/audit", params={"event_type": "setting.changed"})).json()["data"]
         assert event["data"]["name"] == "captures"
     async with api.as_role(organization.org_id, Role.AUDITOR) as auditor:
