@@ -1,4 +1,5 @@
-"""Credentials that a destination expects: ``config/detectors/credential_destinations.yaml``.
+"""Credentials that a destination expects: ``config/detectors/credential_destinations.yaml``, ``log_ins.yaml`` for
+services that companies run themselves, and ``secret_stores.yaml``.
 
 Without this table, signing in would be a finding. Policies except header fields themselves (``scope.except_headers``).
 """
@@ -11,7 +12,9 @@ from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.log_ins import is_log_in
 from headgate.detectors.model import Finding, Place
+from headgate.detectors.secret_stores import is_kept
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
@@ -68,6 +71,8 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     where = _destination(value) if findings else None
     if where is None:
         return findings
+    if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
+        return ()
     known = credential_destinations()
     sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
     names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()

@@ -34,6 +34,9 @@ _BASE64_OR_URL_SAFE: Final = re.compile(r"[A-Za-z0-9+/_.~-]+={0,2}")
 _NAME_AND_NUMBERS: Final = re.compile(r"[A-Za-z]{0,12}[0-9]{0,10}(?:[-_.:][A-Za-z]{0,12}[0-9]{0,10})+")
 _CALL: Final = re.compile(r"[A-Za-z_$][\w.]*\(")
 _SERVICE_BITS_MIN: Final = 2.5
+_QUOTES: Final = "\"'`"
+_CLOSING: Final = ".,;)]" + _QUOTES
+"""What ends a sentence, a bracket or a piece of code, in any order: `` `existingSecret: pg-auth`) ``."""
 _DATE_OR_VERSION: Final = re.compile(r"v?[0-9]+(?:[.:\-/T][0-9]+)*Z?")
 
 
@@ -91,7 +94,7 @@ def basic_pair(value: str, placeholders: Placeholders) -> float:
 
 def chosen_password(value: str, placeholders: Placeholders) -> float:
     """What a person would choose, and no placeholder, variable or piece of code."""
-    value = value.strip("\"'`").rstrip(".,;)]")
+    value = value.lstrip(_QUOTES).rstrip(_CLOSING)
     if len(value) < 5 or value[0] in "$<{[(@&" or (value[0] == value[-1] == "%") or placeholders.hold(value):
         return NO
     if _CODE.fullmatch(value) is not None or _DATE_OR_VERSION.fullmatch(value) is not None:
