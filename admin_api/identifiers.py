@@ -60,6 +60,12 @@ def _call_name(text: str) -> str:
     raise ValidationError(f"no tool or operation is called {json.dumps(text[:NAME_LENGTH_MAX])}: {NAME_RULE}")
 
 
+def _delivery_subject(text: str) -> str:
+    """An approval, an action or an invitation; a bare UUID is an approval's."""
+    others = (IdPrefix.ACTION, IdPrefix.INVITATION)
+    return parse_id(next((one for one in others if text.startswith(f"{one}_")), IdPrefix.APPROVAL), text)
+
+
 def _holding_policy(text: str) -> str:
     """A rule policy or a content policy; a bare UUID is a rule policy's."""
     return parse_id(IdPrefix.NLP_POLICY if text.startswith(f"{IdPrefix.NLP_POLICY}_") else IdPrefix.POLICY, text)
@@ -97,6 +103,15 @@ HoldingPolicyId = Annotated[
 ReplayId = Annotated[str, identifier(IdPrefix.REPLAY)]
 ReportId = Annotated[str, identifier(IdPrefix.REPORT)]
 SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
+DeliverySubjectId = Annotated[
+    str,
+    Named(
+        _delivery_subject,
+        id_pattern(IdPrefix.APPROVAL).replace("(apr_)", "(apr_|act_|inv_)"),
+        f"{IdPrefix.APPROVAL}_01938a5e-7c00-7000-8000-000000000001",
+    ),
+]
+"""What a message is about."""
 UserId = Annotated[str, identifier(IdPrefix.USER)]
 WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
 JournalEntryId = Annotated[str, Named(_entry_id, f"^{ENTRY_ID.pattern}$", "4711-0")]

@@ -8,7 +8,7 @@ from admin_api.change import administer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import DeliveryId
+from admin_api.identifiers import DeliveryId, DeliverySubjectId
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from headgate.deliveries.model import DeliveryStatus, TargetKind
 from headgate.deliveries.store import DeliveryFilter, attempts_of, get_delivery, list_deliveries
@@ -27,7 +27,9 @@ async def list_all(
     channel: Annotated[str | None, Query(max_length=64)] = None,
     status: DeliveryStatus | None = None,
     event: Annotated[str | None, Query(max_length=64)] = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
+    subject_id: Annotated[
+        DeliverySubjectId | None, Query(description="The id of an approval, action or invitation.")
+    ] = None,
 ) -> CountedPage[DeliveryAnswer]:
     """Lists notification messages, newest first, with all attempts."""
     org_id = principal.org_id

@@ -10,7 +10,7 @@ from admin_api.deleted import DeletedAnswer
 from admin_api.deliveries.schemas import DeliveryAnswer, delivery_answer, delivery_answers
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute
-from admin_api.identifiers import DeliveryId, WebhookId
+from admin_api.identifiers import DeliveryId, DeliverySubjectId, WebhookId
 from admin_api.pagination import CountedPage, CurrentPage, counted_page
 from admin_api.webhooks.schemas import (
     EndpointAnswer,
@@ -128,7 +128,7 @@ async def list_of_endpoint(
     dependencies: CurrentDependencies,
     status: DeliveryStatus | None = None,
     event: WebhookEvent | None = None,
-    subject_id: Annotated[str | None, Query(max_length=64, description="The id of an approval or action.")] = None,
+    subject_id: Annotated[DeliverySubjectId | None, Query(description="The id of an approval or action.")] = None,
 ) -> CountedPage[DeliveryAnswer]:
     """Lists the deliveries of an endpoint, newest first, with all attempts."""
     org_id = principal.org_id

@@ -69,6 +69,12 @@ async def test_a_test_is_a_delivery_and_may_be_sent_again_once_it_has_ended(gate
     (listed,) = (await admin.get(path, params={"status": "pending", "event": "webhook.test"})).json()["data"]
     assert (await admin.get(f"{path}/{listed['id']}")).json() == listed == sent.json()
     assert (await admin.get(path, params={"status": "parked"})).json()["data"] == []
+    for subject_id in ("anything", "agt_01938a5e-7c00-7000-8000-000000000001", "act_1"):
+        for listing in (path, "/admin/notifications"):
+            assert (await admin.get(listing, params={"subject_id": subject_id})).status_code == 400
+    for prefix in ("", "apr_", "act_", "inv_"):
+        unknown = {"subject_id": f"{prefix}01938a5e-7c00-7000-8000-000000000001"}
+        assert (await admin.get(path, params=unknown)).json()["data"] == []
     again = await admin.post(f"{path}/{listed['id']}/redeliver")
     assert (again.status_code, again.json()["error"]["details"]["status"]) == (409, "pending")
     other = (await admin.post("/admin/webhooks", json=_BODY)).json()
