@@ -92,6 +92,36 @@ async def test_a_denied_call_and_one_that_fails(administrator: Administrator, ag
     assert administrator.settled(failed[0]["id"])["status"] == "failed"
 
 
+async def test_what_a_tool_says_in_an_event_is_masked(
+    administrator: Administrator, agent: Agent, server: ToolServer
+) -> None:
+    """The SDK's server answers with a stream of events."""
+    address = "maria.keller@example.com"
+    allowed = 'package e2e.masked_files\n\nallow if startswith(input.http.path, "/mcp")\n'
+    mask = {
+        "name": "Mask addresses",
+        "type": "pii_detection",
+        "threshold": 0.6,
+        "on_match": "mask",
+        "scope": {"operations": ["save_file"], "direction": "response"},
+    }
+    with administrator.policy(allowed, priority=1):
+        made = administrator.api.post("/admin/nlp-policies", json=mask)
+        assert made.status_code == 201, made.text
+        try:
+            async with session(agent, server.url) as opened:
+                result = await opened.call_tool("save_file", {"path": address})
+        finally:
+            administrator.api.delete(f"/admin/nlp-policies/{made.json()['id']}")
+    assert server.calls[-1] == address
+    [content] = result.content
+    assert (result.isError, content.text) == (False, "saved [masked: email]")
+    assert address not in str(result)
+    [action] = [one for one in administrator.actions_of("/mcp") if address in str(one["request"])]
+    inspection = administrator.settled(action["id"])["execution"]["result"]["inspection"]
+    assert (inspection["withheld"], inspection["masked"]["kinds"]) == (False, ["email"])
+
+
 async def test_a_tool_whose_every_call_is_denied_is_not_offered(
     administrator: Administrator, agent: Agent, server: ToolServer
 ) -> None:
