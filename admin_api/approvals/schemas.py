@@ -187,7 +187,7 @@ class DeniedAnswer(BaseModel):
     status: str
     denied_by: PersonAnswer
     denied_at: datetime
-    reason: str
+    reason: str | None
     required_approvals: int
     current_approvals: int
 
@@ -266,7 +266,7 @@ def decided_answer(outcome: Outcome) -> ApprovedAnswer | DeniedAnswer:
         status=approval.status.value,
         denied_by=person,
         denied_at=vote.decided_at,
-        reason=vote.reason or "",
+        reason=vote.reason,
         required_approvals=approval.required_approvals,
         current_approvals=approval.current_approvals,
     )

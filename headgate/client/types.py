@@ -904,7 +904,7 @@ class DeniedAnswer(TypedDict):
     denied_at: str
     denied_by: PersonAnswer
     id: str
-    reason: str
+    reason: str | None
     required_approvals: int
     status: str
 

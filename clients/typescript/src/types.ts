@@ -849,7 +849,7 @@ export interface DeniedAnswer {
   denied_at: string;
   denied_by: PersonAnswer;
   id: string;
-  reason: string;
+  reason: string | null;
   required_approvals: number;
   status: string;
 }

@@ -107,7 +107,9 @@ async def test_malformed_decisions_change_nothing(gate, route: str, body: dict |
 async def test_the_admin_decision_needs_no_reason(gate) -> None:
     held = await _held(gate)
     answer = await gate.person().post(f"/admin/approvals/{held['approval_id']}/decision", json={"decision": "deny"})
-    assert (answer.status_code, answer.json()["status"], answer.json()["reason"]) == (200, "denied", "")
+    assert (answer.status_code, answer.json()["status"], answer.json()["reason"]) == (200, "denied", None)
+    [vote] = (await gate.person().get(f"/v1/approvals/{held['approval_id']}")).json()["decisions"]
+    assert vote["reason"] is None
 
 
 @pytest.mark.parametrize(
