@@ -33,6 +33,12 @@ _LISTED: Final = (
         SEEDED_PRIORITY - 1,  # Before the policy that holds every write.
     ),
     (
+        "sign_in",
+        "Default: allow signing in",
+        "Allows requests for tokens at hosts that exist for signing in.",
+        SEEDED_PRIORITY - 1,
+    ),
+    (
         "reads_and_writes",
         "Default: allow reads, hold writes",
         "Allows reads without a body and with URLs of at most 2 KB; every other call waits for an approval.",

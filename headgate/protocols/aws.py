@@ -13,6 +13,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.aws_effects import effect_of
 from headgate.protocols.aws_hosts import AwsHost, Wire, is_of_aws, read_host, wires_of
 from headgate.protocols.aws_signature import Scope, read_scope
 from headgate.protocols.body import Body, BodyKind
@@ -34,8 +35,6 @@ _CBOR_PATH: Final = re.compile(r"/service/[A-Za-z0-9_.-]{1,128}/operation/(?P<op
 _CBOR_START: Final = "/service/"
 _QUEUE: Final = re.compile(r"/[0-9]{12}/[A-Za-z0-9_-]{1,80}(?:\.fifo)?")
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_READS: Final = re.compile(r"(?:Get|List|Describe|Head)(?![a-z])")
-_DESTROYS: Final = re.compile(r"(?:Delete|BatchDelete|Terminate|Purge)(?![a-z])")
 _UNKNOWN: Final = "unknown"
 _FILE_NAME: Final = "${filename}"
 
@@ -224,15 +223,13 @@ def _request(
         "presigned": scope.presigned,
     }
     name = f"{scope.service}_{_HUMP.sub('_', operation or _UNKNOWN)}".lower().replace("-", "_")
-    return AwsRequest(fit_name(name), _effect(operation, method), facts)
+    return AwsRequest(fit_name(name), _effect(scope.service, operation, method), facts)
 
 
-def _effect(operation: str | None, method: str) -> Effect:
+def _effect(service: str, operation: str | None, method: str) -> Effect:
     if operation is None:
         return Effect.DESTRUCTIVE if method == "DELETE" else Effect.WRITE
-    if _READS.match(operation) is not None:
-        return Effect.READ
-    return Effect.DESTRUCTIVE if _DESTROYS.match(operation) is not None else Effect.WRITE
+    return effect_of(service, operation)
 
 
 def _form(body: Body) -> Pairs:

@@ -42,11 +42,11 @@ read if {
 	input.http.body_size == 0
 	short_url
 } else if {
-	# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server. Not those of AWS at a host that no
-	# catalogue names: an agent that brings credentials of its own tells their owner what it asks for.
+	# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server, AWS's operations that read. An agent
+	# that brings credentials of its own tells their owner what it asks for: no more than by a URL of a plain read.
 	input.effect == "read"
 	input.http.method == "POST"
-	not input.tool in {"http", "aws"}
+	input.tool != "http"
 	input.http.body_size <= limit_bytes
 	input.http.body_kind in {"none", "json", "form"}
 	short_url

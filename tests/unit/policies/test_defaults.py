@@ -1,6 +1,7 @@
 """The default policies, by cases that are data: a call and the record of its decision."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import zstandard
 
 from headgate.agent_sessions.model import reads_sessions
 from headgate.configuration.resources import resource_path
+from headgate.detectors.credential_destinations import credential_destinations
 from headgate.llm_usage.model import reads_usage
 from headgate.policies.data import policy_data
 from headgate.policies.defaults import default_policies
@@ -54,6 +56,28 @@ def test_the_record_is_the_expected_one(seeded: PolicySet, case: dict[str, Any])
     assert everybody.record() | {"evaluation_time_ms": None} == case["record"] | {"evaluation_time_ms": None}
 
 
+def test_signing_in_is_allowed_where_credentials_may_go() -> None:
+    """The table that says whose credentials may go where, but for hosts that are patterns."""
+    [policy] = [one for one in default_policies() if one.key == "sign_in"]
+    expected: dict[str, set[str]] = {}
+    for one in (one for _, destinations in credential_destinations().sign_in for one in destinations):
+        if "*" not in one.host:
+            expected.setdefault(one.host, set()).add(one.path or "/")
+    table = policy.rego_policy.split("hosts := {", 1)[1].split("\n}\n", 1)[0]
+    entries = re.findall(r'^\t"([^"]+)": \{(.*)\},$', table, re.MULTILINE)
+    written = {host: set(re.findall(r'"([^"]+)"', paths)) for host, paths in entries}
+    assert written == expected
+
+
+def test_only_a_post_is_asked_of_the_policy_about_signing_in(seeded: PolicySet) -> None:
+    """The index tells by the method that the policy decides nothing about a read, which costs no more for it."""
+    concerned = {
+        method: {one.policy_id for one in seeded.concerned(tool="http", operation="x", host="a.example", method=method)}
+        for method in ("GET", "POST", None)
+    }
+    assert {method for method, policies in concerned.items() if "sign_in" in policies} == {"POST"}
+
+
 def test_no_default_has_every_call_remembered() -> None:
     """A word that is taken for a reading of `input.session` costs each call of each new installation 4 KB of record."""
     texts = [one.rego_policy for one in default_policies()]
@@ -66,6 +90,7 @@ def test_every_default_is_a_file_and_every_file_a_default() -> None:
     assert files == {one.key for one in default_policies()}
     assert {one.key: one.priority for one in default_policies()} == {
         "model_providers": 999,
+        "sign_in": 999,
         "reads_and_writes": 1000,
         "deny_destructive": 1000,
     }

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
+from headgate.protocols.aws_effects import effect_of, operation_table
 from headgate.protocols.aws_hosts import Wire, read_host, services
 from headgate.protocols.draft import ActionDraft, Effect
 from headgate.protocols.http_call import HttpCall
@@ -343,6 +344,46 @@ def test_the_table_of_services_is_the_sdks() -> None:
         if found:
             told.setdefault(prefix, (metadata.get("signingName", prefix), set()))[1].update(found)
     assert told == {prefix: (one.name, set(one.wires)) for prefix, one in services().items()}
+
+
+def test_the_table_of_operations_names_some_that_the_sdk_has() -> None:
+    known: dict[str, set[str]] = {}
+    for name in SESSION.get_available_services():
+        model = SESSION.get_service_model(name)
+        if model.protocol in ("json", "query", "ec2", "smithy-rpc-v2-cbor") or name in ("sso",):
+            known.setdefault(model.signing_name, set()).update(model.operation_names)
+    table = operation_table()
+    assert table.reads <= set().union(*known.values())
+    unknown = {service: names - known.get(service, set()) for service, names in table.writes.items()}
+    assert {service: names for service, names in unknown.items() if names} == {}
+
+
+@pytest.mark.parametrize(
+    ("service", "operation", "effect"),
+    [
+        ("cloudtrail", "LookupEvents", Effect.READ),
+        ("dynamodb", "Query", Effect.READ),
+        ("dynamodb", "BatchGetItem", Effect.READ),
+        ("logs", "FilterLogEvents", Effect.READ),
+        ("config", "SelectResourceConfig", Effect.READ),
+        ("sts", "GetCallerIdentity", Effect.READ),
+        ("iam", "SimulatePrincipalPolicy", Effect.READ),
+        ("secretsmanager", "DescribeSecret", Effect.READ),
+        ("secretsmanager", "GetSecretValue", Effect.WRITE),
+        ("secretsmanager", "BatchGetSecretValue", Effect.WRITE),
+        ("ssm", "GetParameter", Effect.WRITE),
+        ("sts", "GetSessionToken", Effect.WRITE),
+        ("sts", "AssumeRole", Effect.WRITE),
+        ("timestream", "Query", Effect.WRITE),
+        ("license-manager", "CheckInLicense", Effect.WRITE),
+        ("logs", "StartQuery", Effect.WRITE),
+        ("dynamodb", "Scanner", Effect.WRITE),
+        ("s3", "SelectObjectContent", Effect.WRITE),
+        ("rds", "DeleteDBInstance", Effect.DESTRUCTIVE),
+    ],
+)
+def test_the_effect_of_an_operation(service: str, operation: str, effect: Effect) -> None:
+    assert effect_of(service, operation) is effect
 
 
 def operations(service: str) -> Iterator[str]:
