@@ -1,9 +1,10 @@
 """What a command or a file's name in a request would do to the machine that runs it: a heuristic by patterns.
 
 Files that hold credentials or run at start-up, metadata of cloud machines, programs fetched and run, shells handed to
-somebody else, data piped out, defences switched off (MITRE ATT&CK T1552, T1546, T1105, T1059, T1048, T1562). A command
-is read as it is written and as a shell would run it. The name of a file counts less in prose than by itself or in a
-command. ``config/detectors/commands.yaml`` is the table.
+somebody else, data piped out, defences switched off, data destroyed, miners, entities that read files (MITRE ATT&CK
+T1552, T1546, T1105, T1059, T1048, T1562, T1485, T1490, T1496; CWE-611). A command is read as it is written and as a
+shell would run it. The name of a file counts less in prose than by itself or in a command.
+``config/detectors/commands.yaml`` is the table.
 """
 
 import re
@@ -35,11 +36,14 @@ _NAME: Final = r"(?:[^\n:]{1,160}:\s+)?"
 _COMMAND: Final = (
     r"""(?:^|[;&|`(:"']|\bsudo|\$)\s*(?:cat|tac|less|more|head|tail|nl|rev|sort|cut|cp|mv|dd|scp|rsync|sftp|tar|zip"""
     r"|gzip|base64|base32|xxd|od|hexdump|strings|e?grep|rg|awk|sed|vi|vim|nano|source|openssl|type|get-content|gc|xcopy"
-    r"|curl|wget|nc|ncat|tee|echo|printf|chmod|chown|ln|find|jq|exec|install|touch|rm|python[0-9.]*|perl|ruby|node|php)"
+    r"|curl|wget|nc|ncat|tee|echo|printf|chmod|chown|ln|find|jq|exec|install|touch|rm|python[0-9.]*|perl|ruby|node|php"
+    r"|copy-item|cpi|move-item|compress-archive|robocopy|esentutl|7z|sqlite3|rclone|gsutil|azcopy|aws\s+s3)"
     r"\b"
 )
 _GLOB: Final = re.compile(r"(?<!\S)[/~][^\s?*\[]{0,64}[?\[][^\s]{0,64}(?!\S)")
 """With at least one place for a single character: ``/etc/*`` is what people write."""
+
+_COMMENT: Final = re.compile(r"/\*[^*]{0,200}\*/")
 
 _TRICKS: Final = (
     r"""\w(?:''|""|\\)\w|\$'|\$\{?IFS|\$[@*]|\{\w+,[^\s{}]+\}|\b[a-z_]{1,8}=[^\s;&|]{0,16};|\\(?:x[0-9a-f]{2}|[0-7]{3})"""
@@ -49,11 +53,18 @@ _TRICKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """``kind`` is what a match is called; ``weight`` how much one says, from 0 to 1."""
+    """``kind`` is what a match is called; ``weight`` how much one says, from 0 to 1; ``unless``: what, in the text that
+    matches, makes it ordinary, as the name of a database for tests."""
 
     kind: str
     pattern: BytePattern
     weight: float
+    unless: BytePattern | None = None
+
+    def places(self, text: bytes) -> Iterator[tuple[int, int]]:
+        for found in self.pattern.finditer(text):
+            if self.unless is None or self.unless.search(found[0]) is None:
+                yield found.span()
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +124,23 @@ def _around(buffer: bytes, start: int, end: int, read_to: int) -> tuple[int, int
 def _signs(table: Commands, buffer: bytes, start: int, end: int) -> Iterator[Match]:
     line = buffer[start:end]
     for sign in table.signs:
-        for found in sign.pattern.finditer(line):
-            yield Match(sign.kind, start + found.start(), start + found.end(), sign.weight)
+        for found_start, found_end in sign.places(line):
+            yield Match(sign.kind, start + found_start, start + found_end, sign.weight)
     written = line.decode("utf-8", "replace")
     plain = plain_command(written)
     yield from (Match(kind, start, end, _IN_A_COMMAND) for kind in _expanded(table, plain))
-    readings = [one.encode("utf-8", "replace") for one in dict.fromkeys((plain, opened(plain))) if one != written]
+    others = dict.fromkeys((plain, opened(plain), *_without_comments(written)))
+    readings = [one.encode("utf-8", "replace") for one in others if one != written]
     for sign in table.signs:
-        if any(map(sign.pattern.search, readings)) and sign.pattern.search(line) is None:
+        if any(any(sign.places(one)) for one in readings) and sign.pattern.search(line) is None:
             yield Match(sign.kind, start, end, sign.weight)
+
+
+def _without_comments(statement: str) -> tuple[str, ...]:
+    """Comments of SQL cut words or stand between them, so that filters do not read them (MITRE ATT&CK T1027)."""
+    if "*/" not in statement or _COMMENT.search(statement) is None:
+        return ()
+    return _COMMENT.sub(" ", statement), _COMMENT.sub("", statement)
 
 
 def _expanded(table: Commands, command: str) -> Iterator[str]:
@@ -132,11 +151,12 @@ def _expanded(table: Commands, command: str) -> Iterator[str]:
 
 
 def _sign(section: Section) -> Sign:
-    section.only("kind", "weight", "pattern", "example")
+    section.only("kind", "weight", "pattern", "unless", "example")
     weight = section.members.get("weight")
     if not isinstance(weight, float) or not 0 < weight < 1:
         raise section.fail("weight", "a number between 0 and 1 is required")
-    return Sign(section.text("kind"), _compiled(section, section.text("pattern")), weight)
+    unless = _compiled(section, section.text("unless")) if "unless" in section.members else None
+    return Sign(section.text("kind"), _compiled(section, section.text("pattern")), weight, unless)
 
 
 def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
