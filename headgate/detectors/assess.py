@@ -13,6 +13,7 @@ from typing import Final
 from headgate.detectors.carried_text import CARRIED_TEXT_KINDS, finder_of_carried_text
 from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.credential_destinations import without_expected
+from headgate.detectors.dangerous_calls import dangerous_call_kinds, find_dangerous_calls
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
 from headgate.detectors.injection import INJECTION, find_injections, find_signed_injections
@@ -63,7 +64,7 @@ _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),
-    EmbeddedModel.COMMANDS: (find_commands, find_transfers),
+    EmbeddedModel.COMMANDS: (find_commands, find_transfers, find_dangerous_calls),
     EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
 _JOINED_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {EmbeddedModel.SECRETS: (find_split_secrets,)}
@@ -167,7 +168,7 @@ def kinds_of(model: EmbeddedModel) -> frozenset[str]:
         case EmbeddedModel.PII:
             return personal_data_kinds()
         case EmbeddedModel.COMMANDS:
-            return command_kinds()
+            return command_kinds() | dangerous_call_kinds()
         case EmbeddedModel.HOST_NAMES:
             return HOST_NAME_KINDS | CARRIED_TEXT_KINDS
         case _:

@@ -6,6 +6,7 @@ from threading import Lock
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
 from headgate.detectors.credential_destinations import credential_destinations
+from headgate.detectors.dangerous_calls import dangerous_calls
 from headgate.detectors.health import health_words
 from headgate.detectors.host_names import digest_suffixes, private_suffixes
 from headgate.detectors.injection_windows import window_model
@@ -42,6 +43,7 @@ def _prepare() -> None:
     phrases("safety")
     phrases("tool_definitions")
     commands()
+    dangerous_calls()
     health_words()
     person_words()
     transfers()

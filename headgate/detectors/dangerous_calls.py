@@ -1,0 +1,120 @@
+"""Calls and programs that are dangerous by what stands together in them: a heuristic by patterns.
+
+An interface of a cloud has no command to read: the operation, the object and the option stand in the path, the query
+and several values. A program that takes card numbers or encrypts a folder has no single dangerous line either. A rule
+names what stands in one call, or in one text, at once (MITRE ATT&CK T1098, T1485, T1486, T1056.003, T1565.002, T1114,
+T1562.008). ``config/detectors/dangerous_calls.yaml`` is the table.
+"""
+
+import string
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from regorus import BytePattern, KeywordSearch, PatternError
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.document import SEPARATOR
+from headgate.detectors.keyword_places import keyword_places
+from headgate.detectors.limits import Budget
+from headgate.detectors.model import Match
+from headgate.kernel.errors import ValidationError
+
+_WORD: Final = (string.ascii_letters + string.digits).encode()
+_TEXT: Final = "text"
+_CALL: Final = "call"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``patterns`` all match in one text, or anywhere in the call; the first says where. ``unless``: what makes it
+    ordinary."""
+
+    kind: str
+    weight: float
+    in_text: bool
+    patterns: tuple[BytePattern, ...]
+    unless: BytePattern | None
+
+    def place(self, buffer: bytes, start: int, end: int) -> tuple[int, int] | None:
+        part = buffer[start:end] if self.in_text else buffer
+        found = self.patterns[0].search(part)
+        if found is None or not all(one.search(part) for one in self.patterns[1:]):
+            return None
+        if self.unless is not None and self.unless.search(part):
+            return None
+        shift = start if self.in_text else 0
+        return found.start() + shift, found.end() + shift
+
+
+@dataclass(frozen=True, slots=True)
+class DangerousCalls:
+    """``words``: of which each rule has one that stands wherever it matches; ``rules_of``: the rules of each word."""
+
+    words: KeywordSearch
+    rules_of: tuple[tuple[int, ...], ...]
+    rules: tuple[Rule, ...]
+
+
+@cache
+def dangerous_calls() -> DangerousCalls:
+    """Of ``config/detectors/dangerous_calls.yaml``. Raises ValidationError."""
+    document = read_document(resource_path("detectors", "dangerous_calls.yaml"))
+    document.only("rules")
+    rules, words = list[Rule](), dict[bytes, list[int]]()
+    for section in document.sections("rules"):
+        for word in section.strings("words"):
+            words.setdefault(word.lower().encode(), []).append(len(rules))
+        rules.append(_rule(section))
+    search = KeywordSearch([(word, False, False) for word in words], _WORD)
+    return DangerousCalls(search, tuple(map(tuple, words.values())), tuple(rules))
+
+
+def dangerous_call_kinds() -> frozenset[str]:
+    return frozenset(rule.kind for rule in dangerous_calls().rules)
+
+
+def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Each rule once for a text, and once for a call."""
+    table = dangerous_calls()
+    budget.new_pass(len(buffer))
+    tried: set[tuple[int, int]] = set()
+    for word_end, number in keyword_places(table.words, buffer):
+        for at in table.rules_of[number]:
+            rule = table.rules[at]
+            start, end = _text(buffer, word_end) if rule.in_text else (0, len(buffer))
+            if (at, start) in tried:
+                continue
+            tried.add((at, start))
+            if not budget.allows_candidate():
+                return
+            place = rule.place(buffer, start, end)
+            if place is not None:
+                yield Match(rule.kind, *place, rule.weight)
+
+
+def _text(buffer: bytes, offset: int) -> tuple[int, int]:
+    """Of the text in which a word ends at ``offset``."""
+    start, end = buffer.rfind(SEPARATOR, 0, offset), buffer.find(SEPARATOR, offset)
+    return 0 if start < 0 else start + len(SEPARATOR), len(buffer) if end < 0 else end
+
+
+def _rule(section: Section) -> Rule:
+    section.only("kind", "weight", "within", "words", "all", "unless", "example")
+    weight, within = section.members.get("weight"), section.text("within")
+    if not isinstance(weight, float) or not 0 < weight < 1:
+        raise section.fail("weight", "a number between 0 and 1 is required")
+    if within not in (_TEXT, _CALL):
+        raise section.fail("within", f"'{_TEXT}' or '{_CALL}' is required")
+    patterns = tuple(_compiled(one) for one in section.strings("all"))
+    unless = _compiled(section.text("unless")) if "unless" in section.members else None
+    return Rule(section.text("kind"), weight, within == _TEXT, patterns, unless)
+
+
+def _compiled(pattern: str) -> BytePattern:
+    try:
+        return BytePattern(f"(?im){pattern}".encode())
+    except PatternError as error:
+        raise ValidationError(f"dangerous_calls.yaml: RE2 does not accept a pattern: {error}") from error
