@@ -1,7 +1,9 @@
 """The texts of a value in one buffer: which are ordinary, their labels, their order, and the way back to each."""
 
+import gc
 import random
-from collections.abc import Iterator
+import weakref
+from collections.abc import Callable, Iterator
 
 import pytest
 from regorus import TEXT_SEPARATOR, TextBuffer
@@ -159,3 +161,41 @@ def test_each_text_is_found_again_by_its_offset() -> None:
                 found.append((origin if path is None else path, text))
         wanted = [(path, text) for path, text in _texts(value) if text]
         assert [one for one in found if not one[1].isdigit()] == wanted
+
+
+class _Holder:
+    """Has the buffer that calls it."""
+
+    def __init__(self) -> None:
+        self.buffer = TextBuffer(self.label)
+        self.held: list[object] = []
+
+    def label(self, name: str, above: str | None) -> bytes:
+        return _label(name, above)
+
+
+def _label_alone(holder: _Holder) -> None:
+    assert list(holder.buffer.walk({"to": "a"}, "origin", True, 100, 100)) == []
+
+
+def _origin(holder: _Holder) -> None:
+    holder.buffer = TextBuffer(_label)
+    holder.buffer.add(holder, None, b"", b"a", False, True)
+    list(holder.buffer.walk("b", holder, True, 100, 100))
+
+
+def _unfinished_walk(holder: _Holder) -> None:
+    holder.buffer = TextBuffer(_label)
+    walk = holder.buffer.walk(["\u0430", {"to": holder}], "origin", True, 100, 100)
+    next(walk)
+    holder.held.append(walk)
+
+
+@pytest.mark.parametrize("tie", [_label_alone, _origin, _unfinished_walk])
+def test_a_cycle_is_collected(tie: Callable[[_Holder], None]) -> None:
+    holder = _Holder()
+    tie(holder)
+    gone = weakref.ref(holder)
+    del holder
+    gc.collect()
+    assert gone() is None

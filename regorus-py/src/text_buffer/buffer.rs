@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::exceptions::PyIndexError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -45,6 +46,20 @@ impl TextBuffer {
     #[new]
     fn new(label: Py<PyAny>) -> Self {
         Self { data: Vec::new(), pieces: Vec::new(), names: Names::new(label) }
+    }
+
+    /// The label is Python's, and often a method of who holds the buffer: a cycle.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for piece in &self.pieces {
+            let (Way::Added(origin, _) | Way::Walked(origin, _)) = &piece.way;
+            visit.call(origin)?;
+        }
+        self.names.traverse(&visit)
+    }
+
+    fn __clear__(&mut self) {
+        self.pieces.clear();
+        self.names.clear();
     }
 
     fn __len__(&self) -> usize {

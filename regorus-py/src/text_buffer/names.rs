@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::mem;
 
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString, PyTuple};
 
@@ -41,14 +43,23 @@ pub struct Names {
     names: Vec<Name>,
     numbers: HashMap<String, usize>,
     /// Python's: the name, and the one above, to the bytes of the label.
-    label: Py<PyAny>,
+    /// None when the collector of cycles has taken it.
+    label: Option<Py<PyAny>>,
     labels: HashMap<(usize, Option<usize>), Vec<u8>>,
 }
 
 impl Names {
     pub fn new(label: Py<PyAny>) -> Self {
         let names = vec![Name::new(String::new())];
-        Self { nodes: Vec::new(), names, numbers: HashMap::new(), label, labels: HashMap::new() }
+        Self { nodes: Vec::new(), names, numbers: HashMap::new(), label: Some(label), labels: HashMap::new() }
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.label)
+    }
+
+    pub fn clear(&mut self) {
+        self.label = None;
     }
 
     pub fn add_member(&mut self, parent: Option<usize>, name: &str) -> usize {
@@ -112,7 +123,10 @@ impl Names {
             return Ok(());
         }
         let text = |name: usize| self.names[name].text.as_str();
-        let label = self.label.bind(py).call1((text(name), above.map(text)))?;
+        let Some(label) = &self.label else {
+            return Err(PyRuntimeError::new_err("the buffer was collected"));
+        };
+        let label = label.bind(py).call1((text(name), above.map(text)))?;
         let label = label.cast::<PyBytes>()?.as_bytes();
         buffer.extend_from_slice(label);
         let above_characters = above.map_or(0, |above| self.names[above].characters + 1);

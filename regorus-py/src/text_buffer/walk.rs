@@ -1,5 +1,6 @@
 //! One walk over a value: ordinary texts go to the buffer, others to who walks.
 
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
@@ -24,6 +25,19 @@ pub struct TextWalk {
 
 #[pymethods]
 impl TextWalk {
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        for (value, _) in &self.left {
+            visit.call(value)?;
+        }
+        visit.call(&self.origin)?;
+        visit.call(&self.buffer)
+    }
+
+    /// The origin and the buffer stay: a cycle through them is broken in the buffer.
+    fn __clear__(&mut self) {
+        self.left.clear();
+    }
+
     fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
