@@ -15,7 +15,8 @@ from headgate.detectors.personal_data import find_personal_data
 _TELLING: Final = re.compile(
     r"@|[0-9]{4}[-/.][0-9]{1,2}[-/.]|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{4}|[0-9]{7}|[0-9]{3}[ .-][0-9]{4}"
 )
-_NAME: Final = re.compile(r"[A-ZÀ-Þ][\w'-]{1,24}[ +_.](?:[A-ZÀ-Þ][.]? )?[A-ZÀ-Þ][\w'-]{1,24}")
+_NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]{1,24}[ +_.]){1,3}(?:[A-ZÀ-Þ][.]? )?[A-ZÀ-Þ][\w'-]{1,24}")
+"""With a title or a second name: ``Patient Anna Keller``."""
 _NOTHING_SAID: Final = 1
 """A name of one letter does not say which date it is."""
 _MAILS_MIN: Final = 5

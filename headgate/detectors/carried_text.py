@@ -60,6 +60,8 @@ _DNS_HEADER_BYTES: Final = 12
 _DNS_NOT_A_QUERY: Final = 0xF8
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
+_SPACED_HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :_-]){23,}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])")
+_NAMED_MAIL: Final = re.compile(r"[^\W\d_]{2,40}[ ,;:<(]{1,3}[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,24}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){2,}[A-Za-z]{2,24}\.?")
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
 _MARK_BYTES: Final = 12
@@ -68,6 +70,7 @@ _DECODED_BYTES_MAX: Final = 4096
 _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
+_BETWEEN: Final = " :_-"
 _LINES_MIN: Final = 3
 _TEXT_IN_JSON: Final = re2.compile(r'"((?:[^"\\]|\\.){24,})"')
 _PRINTABLE_SHARE: Final = 0.97
@@ -114,7 +117,7 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
 def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) -> Iterator[tuple[str, str, float]]:
     """The kind, what stands for it, and how sure."""
     if len(text) >= _TOKEN_MIN and not text.startswith("data:"):
-        for token in (*_TOKEN.findall(text), *_CODES.findall(text)):
+        for token in (*_TOKEN.findall(text), *_CODES.findall(text), *_SPACED_HEX.findall(_unquoted(text))):
             if _carries(token, budget):
                 yield ENCODED_IN_ADDRESS, token, _ENCODED
     if _HOST.fullmatch(text) and carries_data(text):  # as DNS over HTTPS asks for it
@@ -224,6 +227,9 @@ def _unpacked(data: bytes) -> bytes:
 
 def _decoded(token: str) -> Iterator[bytes]:
     """Hexadecimal, base 32, base 64 (RFC 4648), and codes of characters with a sign between them."""
+    if len(token) > 2 and token[2] in _BETWEEN and _SPACED_HEX.fullmatch(token):
+        yield bytes.fromhex(re.sub("[ :_-]", "", token))
+        return
     if _CODES.fullmatch(token):
         codes = [int(one) for one in re.split(r"[-._]", token)]
         yield bytes(code for code in codes if code < 256)
@@ -252,9 +258,11 @@ def _readable(data: bytes) -> str | None:
 
 
 def _reads_as_text(text: str) -> bool:
-    """Words or lines; of JSON, as cursors and tokens are, only sentences."""
+    """Words, lines, or a name with a mail address; of JSON, as cursors and tokens are, only sentences."""
     if text[:1] in ("{", "["):
         return any(map(is_sentence, _TEXT_IN_JSON.findall(text)))
+    if "@" in text and _NAMED_MAIL.search(text) is not None:
+        return True
     return text.count(" ") >= _SPACES_MIN or text.count("\n") >= _LINES_MIN - 1 or text.count(",") > 2 * _SPACES_MIN
 
 

@@ -15,19 +15,24 @@ from typing import Final
 from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import read_document
+from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.entropy import bits_per_character
+from headgate.detectors.host_name_records import tells_record
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
 ENCODED: Final = "encoded_host_name"
 LONG: Final = "long_host_name"
 WORDS: Final = "words_in_host_name"
-HOST_NAME_KINDS: Final = frozenset({ENCODED, LONG, WORDS})
+RECORD: Final = "record_in_host_name"
+IMITATED: Final = "imitated_host_name"
+HOST_NAME_KINDS: Final = frozenset({ENCODED, LONG, WORDS, RECORD, IMITATED})
 _DECODES: Final = 0.85
 _DENSE: Final = 0.75
 _TOO_LONG: Final = 0.65
 _IN_WORDS: Final = 0.7
+_TELLS_RECORD: Final = 0.75
+_IMITATES: Final = 0.75
 
 _HOST: Final = BytePattern(
     rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
@@ -55,6 +60,9 @@ _PART_MIN: Final = 16
 _DENSE_CHARACTERS_MIN: Final = 32
 _DENSE_BITS_MIN: Final = 3.2
 _DIGITS_MIN: Final = 3
+_COUNTRY_LETTERS: Final = 2
+_CAPITALS_MIN: Final = 16
+"""Names are written in lower case; so many capital letters are base 32, or a key."""
 
 
 def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
@@ -89,11 +97,35 @@ def _judged(name: str) -> tuple[str, float] | None:
         return ENCODED, _DECODES
     if name.lower().endswith(digest_suffixes()):
         return None
-    if sum(len(one) for one in _own_labels(name) if _is_dense(one)) >= _DENSE_CHARACTERS_MIN:
+    own = _own_labels(name)
+    if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN or _is_in_capitals(name, own):
         return ENCODED, _DENSE
+    if _imitates(name.lower(), own):
+        return IMITATED, _IMITATES
+    if tells_record(own):
+        return RECORD, _TELLS_RECORD
     if len(_labels(name)) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
         return LONG, _TOO_LONG
     return (WORDS, _IN_WORDS) if _is_in_words(name.lower()) else None
+
+
+def _imitates(name: str, own: list[str]) -> bool:
+    """Whether it begins as the name of a vendor that takes keys, and ends as another (``api.stripe.com.pay.example``;
+    MITRE ATT&CK T1583.001, T1036). A vendor's own names in countries end in two letters."""
+    if len(own) < _REGISTERED_LABELS or name.endswith(private_suffixes()):
+        return False
+    found = next((one for one in imitated() if f".{name}".find(f".{one}.") >= 0), None)
+    return found is not None and len(name.rpartition(f"{found}.")[2].rstrip(".")) > _COUNTRY_LETTERS
+
+
+def _is_in_capitals(name: str, own: list[str]) -> bool:
+    """Of a name that is public, and not all in capitals, as old programs write each."""
+    return (
+        not name.islower()
+        and not name.isupper()
+        and sum(one.isupper() for label in own for one in label) >= _CAPITALS_MIN
+        and not name.lower().rstrip(".").endswith(private_suffixes())
+    )
 
 
 def _is_in_words(name: str) -> bool:
@@ -169,7 +201,17 @@ def private_suffixes() -> tuple[str, ...]:
     return _suffixes("private_suffixes")
 
 
+@cache
+def imitated() -> tuple[str, ...]:
+    """Domains of vendors whose names others put before their own. Raises ValidationError."""
+    return tuple(_table().strings("imitated"))
+
+
 def _suffixes(key: str) -> tuple[str, ...]:
+    return tuple(f".{one}" for one in _table().strings(key))
+
+
+def _table() -> Section:
     document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes", "private_suffixes")
-    return tuple(f".{one}" for one in document.strings(key))
+    document.only("digest_suffixes", "private_suffixes", "imitated")
+    return document

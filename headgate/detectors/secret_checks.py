@@ -32,6 +32,7 @@ _HEXADECIMAL: Final = re.compile(r"[0-9a-fA-F]+")
 _WORDS: Final = re.compile(r"[A-Za-z]+(?:[_.\-/:][A-Za-z]+)*")
 _BASE64_OR_URL_SAFE: Final = re.compile(r"[A-Za-z0-9+/_.~-]+={0,2}")
 _NAME_AND_NUMBERS: Final = re.compile(r"[A-Za-z]{0,12}[0-9]{0,10}(?:[-_.:][A-Za-z]{0,12}[0-9]{0,10})+")
+_FILE: Final = re.compile(r".+\.[a-z][a-z0-9]{1,3}")
 _CALL: Final = re.compile(r"[A-Za-z_$][\w.]*\(")
 _SERVICE_BITS_MIN: Final = 2.5
 _QUOTES: Final = "\"'`"
@@ -108,6 +109,15 @@ def chosen_password(value: str, placeholders: Placeholders) -> float:
     if _character_classes(value) < 2 or bits_per_character(value) < 2.3:
         return NO
     return LIKELY if len(value) >= 8 and _character_classes(value) >= 3 else 0.75
+
+
+def mixed_password(value: str, placeholders: Placeholders) -> float:
+    """For names and places that other things have too: eight characters with capital and small letters and digits, and
+    no name of a file (``ops@host.example:Report-2026.pdf``)."""
+    kinds = str.isupper, str.islower, str.isdigit
+    if len(value) < 8 or _FILE.fullmatch(value) is not None or not all(any(map(kind, value)) for kind in kinds):
+        return NO
+    return chosen_password(value, placeholders)
 
 
 def opaque_token(value: str, placeholders: Placeholders) -> float:
@@ -188,7 +198,7 @@ def kubernetes_value(value: str, placeholders: Placeholders) -> float:
 CHECKS: Final[Mapping[str, Check]] = {
     check.__name__: check for check in (
         crc32_base62, json_web_token, basic_pair, chosen_password, opaque_token, header_value, login_password,
-        kubernetes_value,
+        kubernetes_value, mixed_password,
     )
 }  # fmt: skip
 

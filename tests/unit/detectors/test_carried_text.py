@@ -260,3 +260,21 @@ def test_a_key_as_a_list_of_bytes_is_found() -> None:
 )
 def test_other_lists_of_numbers_are_none(numbers: list[int]) -> None:
     assert _body_issues({"data": [*numbers]}) == ()
+
+
+def test_bytes_with_spaces_between_are_read_in_a_link_within_the_query() -> None:
+    spaced = b"the door code is 4471 for all".hex(" ")
+    assert _issues("/translate", u=f"https://a.example/p?d={spaced}") == ("encoded_in_address",)
+    assert _issues("/translate", u=f"https://a.example/p?d={spaced.replace(' ', '%20')}") == ("encoded_in_address",)
+    assert _issues("/keys", fingerprint=random.Random(8).randbytes(32).hex(":")) == ()  # noqa: S311
+
+
+def test_an_encoded_name_with_a_mail_address_is_found() -> None:
+    text = "Kim Novak kim@northwind.example"
+    assert _issues("/r", e=base64.urlsafe_b64encode(text.encode()).decode()) == ("encoded_in_address",)
+    assert _issues("/r", e=base64.urlsafe_b64encode(b"newsletter=kim@northwind.example").decode()) == ()
+
+
+def test_a_title_before_a_name_hides_no_person() -> None:
+    assert _issues("/files/Patient Kim Novak/1971-05-02/a.txt") == ("person_in_address",)
+    assert _issues("/files/Annual Report Final/2026-05-02/a.txt") == ()

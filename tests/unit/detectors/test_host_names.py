@@ -94,3 +94,75 @@ def test_names_of_files_and_modules_are_no_destinations() -> None:
 )
 def test_labels_of_words_are_found(name: str) -> None:
     assert assess(EmbeddedModel.HOST_NAMES, {"http": {"host": name}}).issues == ("words_in_host_name",)
+
+
+_RECORDS = [
+    "visa-4012888888881881-1129-cvc321.s.drop.example",
+    "acct-gb29nwbk60161331926819-bal-1200.eu.drop.example",
+    "maria-oliva-1984-02-17-torino.crm.drop.example",
+    "bank-secret-9f1c2e7ab0d94c55a1e3f8b2c6d70e14.x.drop.example",
+    "user-kim-at-northwind-example.pwd-copper-9147.t.drop.example",
+    "sku101-qty20-eur995.sku102-qty18-eur1295.sku103-qty40-eur450.l.drop.example",
+]
+
+
+@pytest.mark.parametrize("name", _RECORDS)
+def test_labels_that_spell_a_record_are_a_finding(name: str) -> None:
+    found = assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"})
+    assert found.issues == ("record_in_host_name",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sk-live-51HQDkzVmTXPLRW.KQJZNVWTHYBDCMXU.x.drop.example", "KRUGS4ZANFZSAYJA.NNSXSIDJOMQGQZLS.drop.test"],
+)
+def test_many_capital_letters_are_data(name: str) -> None:
+    assert "encoded_host_name" in assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ip-10-0-12-4.eu-west-1.compute.internal",
+        "node-1.rack-2.row-3.dc-4.example.com",
+        "release-2024-04-12.preview.example.com",
+        "photo-archive-2011-04-12.example.com",
+        "secret-santa-2026.example.com",
+        "password-reset.accounts.example.com",
+        "token-service-v2.pay.example.com",
+        "pass-culture-prod-2.app.example.com",
+        "user-service.token-service-2.svc-3.example.com",
+        "build-4111111111111112.ci.example.com",
+        "a1-b2.c3-d4.e5-f6.grid.example.com",
+        "MyCompanyFiles.example.com",
+        "WWW.NORTHWIND-TRADERS-INTERNATIONAL.EXAMPLE.COM",
+        "FILESERVER01.HEADQUARTERS-EU.corp.local",
+        "pod-10-1-2-3.pod-10-1-2-4.example.com",
+    ],
+)
+def test_names_of_machines_and_services_are_no_records(name: str) -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues == ()
+
+
+@pytest.mark.parametrize(
+    "name", ["api.stripe.com.pay-check.example", "hooks.slack.com.relay.example.net", "github.com.login-page.example"]
+)
+def test_a_name_that_begins_as_a_vendors_is_a_finding(name: str) -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues == ("imitated_host_name",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api.stripe.com",
+        "s3.cn-north-1.amazonaws.com.cn",
+        "mygithub.com.example.com",
+        "gitlab.common.example.com",
+        "api.github.com.mirror.internal",
+        "files.slack-edge.com",
+        "www.example.com.edgekey.net",
+        "api-slack-com.proxy.example.com",
+    ],
+)
+def test_a_vendors_own_name_is_none(name: str) -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues == ()

@@ -149,3 +149,40 @@ def test_the_name_of_a_thing_or_of_a_secret_is_none(text: str) -> None:
 )
 def test_a_key_of_a_thing_is_one(text: str) -> None:
     assert _found(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("login: kowal, hasło: Bursztyn#4471x", "password"),
+        ("wachtwoord: Tulp-99xx!a", "password"),
+        ("Пароль: Kalina4471!x", "password"),
+        ("パスワード\uff1aSakura88!x", "password"),
+        ("host=db1 user=ops pw=Copper!77x2 port=5432", "short_named_password"),
+        ("Recovery codes: 12345670 23456781 34567892 45678903", "recovery_codes"),
+        ("codici-di-recupero/12345670-23456781-34567892-45678903", "recovery_codes"),
+        ("kim@northwind.example:Copper77!x:gold\nlee@northwind.example:Amber41!yy:gold", "mail_with_password"),
+        ("secret_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9f", "notion_internal_secret"),
+    ],
+)
+def test_a_password_or_code_is_known_by_the_word_before_it(text: str, kind: str) -> None:
+    assert kind in {one.kind for one in _found(text)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git@github.com:northwind/Repo-9x.git",
+        "scp report.pdf ops@host1.example:Report-2026.pdf",
+        "ssh ops@host1.example:2222",
+        "kim@northwind.example: Order-77 is done",
+        "registry@sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "the signal has pw: 120us and the pump pw=1024",
+        "Disaster recovery was tested on 20260101, 20260201 and 20260301",
+        "Nie pamiętam hasła. Hasło: min. 12 znaków",
+        "passord er byttet, wachtwoord vergeten, heslo zapomenuto",
+        "secret_santa_and_the_other_names_of_the_list_that_follow",
+    ],
+)
+def test_words_for_passwords_and_codes_alone_are_none(text: str) -> None:
+    assert _found(text) == []

@@ -1,0 +1,68 @@
+"""Records that the labels of a host name spell out: a card or an account, a person's date of birth, a credential with
+the word for it, lines of numbers (MITRE ATT&CK T1048.003). Nothing is encoded, so that only what they are tells.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from headgate.detectors.payments import is_account, passes_luhn, scheme
+
+_CARD: Final = re.compile(r"(?<![0-9])[0-9]{15,16}(?![0-9])")
+_ACCOUNT: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
+_BIRTH: Final = re.compile(r"-(?:19[2-9][0-9]|200[0-9])-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])(?:-|$)")
+_NAMES_BEFORE: Final = re.compile(r"^[a-z]{3,}-[a-z]{3,}(?:-[a-z]+)*$")
+_CREDENTIAL: Final = re.compile(
+    r"(?:^|-)(?:secret|password|passwd|pass|pwd|token|apikey|api-key|access-key|[sr]k-live)(?:-[a-z]{1,12})?-([a-z0-9-]{8,})$"
+)
+_USER: Final = re.compile(r"(?:user|username|usr|login|mail|email|account|uid)-[a-z0-9-]{4,}")
+_RANDOM_MIN: Final = 20
+_DIGITS_MIN: Final = 3
+_PASSWORD_DIGITS_MIN: Final = 2
+_SHAPE: Final = re.compile(r"[a-z]+|[0-9]+")
+_LINES_MIN: Final = 3
+_LINE_PARTS_MIN: Final = 2
+_LINE_DIGITS_MIN: Final = 6
+
+
+def tells_record(own: Sequence[str]) -> bool:
+    """``own``: the labels below the registered domain."""
+    labels = [one.lower() for one in own]
+    return any(_tells(one) for one in labels if "-" in one) or _is_log_in(labels) or _is_table(labels)
+
+
+def _tells(label: str) -> bool:
+    """A label in which hyphens separate what it tells."""
+    if any(scheme(one) and passes_luhn(one) for one in _CARD.findall(label)):
+        return True
+    parts = label.upper().split("-")
+    if any(_ACCOUNT.fullmatch(one) is not None and is_account(one) for one in parts):
+        return True
+    birth = _BIRTH.search(label)
+    if birth is not None and _NAMES_BEFORE.match(label[: birth.start()]) is not None:
+        return True
+    found = _CREDENTIAL.search(label)
+    return found is not None and any(map(_is_random, found[1].split("-")))
+
+
+def _is_random(part: str) -> bool:
+    """As a digest or a key is, and no word."""
+    digits = sum(one.isdigit() for one in part)
+    return len(part) >= _RANDOM_MIN and _DIGITS_MIN <= digits <= len(part) - _DIGITS_MIN
+
+
+def _is_log_in(labels: Sequence[str]) -> bool:
+    """A user's name in one label, and a password with digits in another."""
+    passwords = [found[1] for one in labels if (found := _CREDENTIAL.match(one)) is not None]
+    return any(sum(one.isdigit() for one in text) >= _PASSWORD_DIGITS_MIN for text in passwords) and any(
+        _USER.fullmatch(one) for one in labels
+    )
+
+
+def _is_table(labels: Sequence[str]) -> bool:
+    """Several labels with the same words and other numbers, as lines of a list are."""
+    lines = [one for one in labels if one.count("-") >= _LINE_PARTS_MIN - 1]
+    if len(lines) < _LINES_MIN or any(sum(map(str.isdigit, one)) < _LINE_DIGITS_MIN for one in lines):
+        return False
+    words = {tuple(part for part in _SHAPE.findall(one) if part.isalpha()) for one in lines}
+    return len(words) == 1 and len(set(lines)) == len(lines) and len(next(iter(words))) >= _LINE_PARTS_MIN
