@@ -16,7 +16,7 @@ from regorus import BytePattern, KeywordSearch, PatternError
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.document import SEPARATOR
+from headgate.detectors.document import text_at
 from headgate.detectors.keyword_places import keyword_places
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
@@ -84,7 +84,7 @@ def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for word_end, number in keyword_places(table.words, buffer):
         for at in table.rules_of[number]:
             rule = table.rules[at]
-            start, end = _text(buffer, word_end) if rule.in_text else (0, len(buffer))
+            start, end = text_at(buffer, word_end) if rule.in_text else (0, len(buffer))
             if (at, start) in tried:
                 continue
             tried.add((at, start))
@@ -93,12 +93,6 @@ def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
             place = rule.place(buffer, start, end)
             if place is not None:
                 yield Match(rule.kind, *place, rule.weight)
-
-
-def _text(buffer: bytes, offset: int) -> tuple[int, int]:
-    """Of the text in which a word ends at ``offset``."""
-    start, end = buffer.rfind(SEPARATOR, 0, offset), buffer.find(SEPARATOR, offset)
-    return 0 if start < 0 else start + len(SEPARATOR), len(buffer) if end < 0 else end
 
 
 def _rule(section: Section) -> Rule:

@@ -102,6 +102,12 @@ class Origin(NamedTuple):
 ROOT: Final = Origin(None, None, None)
 
 
+def text_at(buffer: bytes, offset: int) -> tuple[int, int]:
+    """Where the text at ``offset`` of a buffer begins and ends, its label included."""
+    start, end = buffer.rfind(SEPARATOR, 0, offset), buffer.find(SEPARATOR, offset)
+    return 0 if start < 0 else start + len(SEPARATOR), len(buffer) if end < 0 else end
+
+
 class Attachment(NamedTuple):
     """What is not text, at its place in the inspected value: ``("body", 2)`` is ``$.body[2]``."""
 

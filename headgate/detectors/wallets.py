@@ -1,8 +1,8 @@
 """Wallets: addresses to which money goes and does not come back, and the keys that spend it.
 
 Bitcoin addresses by their checksums: Base58Check, and bech32 and bech32m (BIP 173 and 350), of which python-stdnum 2.2
-knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check, and 32 bytes in
-hexadecimal near the name of a key. Ethereum
+knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check or behind the
+name of a key, 32 bytes in hexadecimal near such a name, and key pairs of Solana as 64 numbers. Ethereum
 addresses have a form only, and in mixed case a checksum that needs Keccak (ERC-55): they count fully near a word.
 """
 
@@ -14,6 +14,8 @@ from regorus import BytePattern
 
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
+from headgate.detectors.document import text_at
+from headgate.detectors.key_bytes import is_random
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -29,10 +31,28 @@ _BITCOIN: Final = BytePattern(
 )
 _ETHEREUM: Final = BytePattern(rb"\b0x[0-9a-fA-F]{40}\b")
 _PRIVATE: Final = BytePattern(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_KEY_NAMES: Final = (
+    r"(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key"
+    r"|clave[ _-]?privada|chave[ _-]?privada|chiave[ _-]?privata|cl[eé][ _-]?priv[eé]e|klucz[ _-]?prywatny"
+    r"|privat(?:er|en)?[ _-]?schl(?:ue|ü)ssel|privat[ _-]?nyckel|приватный ключ|私钥|개인 ?키)"
+).encode()
+"""Of a private key. A name is written in the language of whoever made the field."""
+_ALL_NAMES: Final = rb"(?:\bwif\b|wallet import format|\bseed\b|\bsecret(?:[ _-]?key)?\b|" + _KEY_NAMES + rb")"
+_NAMES: Final = BytePattern(rb"(?i)" + _ALL_NAMES)
 _RAW: Final = BytePattern(
-    rb"(?i)(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key)"
-    rb"((?:[^\n]{0,60}\n\x00\n){0,2}[^\n]{0,60}?)\b(?:0x)?([0-9a-f]{64})\b"
+    rb"(?i)" + _KEY_NAMES + rb"((?:[^\n]{0,60}\n\x00\n){0,2}[^\n]{0,60}?)\b(?:0x)?([0-9a-f]{64})\b"
 )
+_NAMED: Final = BytePattern(
+    rb"(?i)" + _ALL_NAMES + rb"([^\n]{0,40}?)"
+    rb"\b(?-i:([5KL][0-9A-Za-z]{50,51}|[xyz]prv[0-9A-Za-z]{80,120}|[1-9A-HJ-NP-Za-km-z]{86,88}))\b"
+)
+"""Behind its name a key needs no checksum: a typing error in it is soon found."""
+_BYTES: Final = BytePattern(rb"\[\s{0,4}((?:[0-9]{1,3}\s{0,4},\s{0,4}){55,71}[0-9]{1,3})\s{0,4}\]")
+_ABOUT_KEYS: Final = BytePattern(
+    rb"(?i)\bid\.json|solana|phantom|key[ _-]?pair|(?:secret|private)[ _-]?key|wallet|treasury|\b(?:seed|sweep|sol)\b"
+)
+_COMMAS_MIN: Final = 55
+_SOLANA_BYTES: Final = 64
 _NOT_PRIVATE: Final = BytePattern(rb"(?i)public|address|sha|hash|digest|fingerprint|\bid\b|checksum|\btx")
 """Between the name of a key and 64 hexadecimal digits: they are something else."""
 _ALPHABET: Final = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -66,11 +86,33 @@ def find_wallet_keys(buffer: bytes, budget: Budget) -> Iterator[Match]:
             return
         if _has_checksum(found[0]):
             yield Match(WALLET_KEY, found.start(), found.end(), _CHECKED)
+    if buffer.count(b",") >= _COMMAS_MIN:
+        yield from _key_pairs(buffer, budget)
+    if _NAMES.search(buffer) is None:
+        return
     for found in _RAW.finditer(buffer):
         if not budget.allows_candidate():
             return
         if _NOT_PRIVATE.search(found[1]) is None and len(set(found[2])) > _DIGITS_MIN:
             yield Match(WALLET_KEY, found.start(2), found.end(2), _NEAR)
+    for found in _NAMED.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        if _NOT_PRIVATE.search(found[1]) is None and len(set(found[2])) > _DIGITS_MIN:
+            yield Match(WALLET_KEY, found.start(2), found.end(2), _NEAR)
+
+
+def _key_pairs(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Of Solana, written into a text; as a list of numbers they are no text (``detectors.key_bytes``)."""
+    for found in _BYTES.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        numbers = [int(one) for one in found[1].split(b",")]
+        if max(numbers) > 0xFF or not is_random(bytes(numbers)):
+            continue
+        start, end = text_at(buffer, found.start())
+        if len(numbers) == _SOLANA_BYTES or _ABOUT_KEYS.search(buffer, start, end) is not None:
+            yield Match(WALLET_KEY, found.start(), found.end(), _NEAR)
 
 
 def _is_address(text: bytes) -> bool:

@@ -79,3 +79,36 @@ def test_a_raw_key_is_found_near_its_name(value: JsonValue) -> None:
 )
 def test_other_digits_near_it_are_none(value: JsonValue) -> None:
     assert "wallet_key" not in assess(EmbeddedModel.SECRETS, value).issues
+
+
+_WRONG = "Kz4mVn7QpRt2WxYc9DfGh3JkLs5BvNa8MeUr6TqZw1PyXoIuHbEd"
+"""As long as a key, without its checksum."""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"wif": _WRONG},
+        {"clave_privada": _WRONG},
+        f"private key (compressed): {_WRONG}",
+        {"seed": _damaged(_EXTENDED)},
+        {"clé privée": _RAW},
+    ],
+)
+def test_behind_its_name_a_key_needs_no_checksum(value: JsonValue) -> None:
+    assert "wallet_key" in assess(EmbeddedModel.SECRETS, value).issues
+
+
+@pytest.mark.parametrize("value", [{"note": _WRONG}, f"private key id {_WRONG}", {"seed": "K" * 52}])
+def test_without_a_name_it_is_none(value: JsonValue) -> None:
+    assert "wallet_key" not in assess(EmbeddedModel.SECRETS, value).issues
+
+
+_PAIR = [number * number * 37 % 251 for number in range(3, 67)]
+
+
+def test_a_key_pair_of_solana_is_found_in_a_text() -> None:
+    assert "wallet_key" in assess(EmbeddedModel.SECRETS, f"import {_PAIR} please").issues
+    assert "wallet_key" in assess(EmbeddedModel.SECRETS, f"the keypair: {_PAIR[:60]}").issues
+    assert "wallet_key" not in assess(EmbeddedModel.SECRETS, f"measured: {_PAIR[:60]}").issues
+    assert "wallet_key" not in assess(EmbeddedModel.SECRETS, f"keypair {[*range(64)]}").issues
