@@ -20,6 +20,8 @@ _CARD: Final = BytePattern(
     rb"\b(?:[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{13,19})\b"
 )
 _CARD_LOOSE: Final = BytePattern(rb"[1-9][0-9]{3}(?:[ .-]?[0-9]{1,7}){1,6}")
+_CARD_TIED: Final = BytePattern(rb"[_-]([0-9]{15,16})(?:[^0-9A-Za-z]|$)")
+"""Tied to the word for it, as values of campaigns and file names are written: ``card_4012888888881881``."""
 _CARD_REACH_BYTES: Final = 64
 _CARD_BEHIND_BYTES: Final = 24
 _CARD_BYTES: Final = 24
@@ -72,6 +74,9 @@ def _cards_of_any_issuer(buffer: bytes, words: ContextWords, budget: Budget) -> 
     """Beside a word for cards: any issuer, length and grouping; going from word to word."""
     searched = 0
     for word_end in words.ends.get("payment_card", ()):
+        tied = _CARD_TIED.match(buffer, word_end, min(len(buffer), word_end + _CARD_BYTES))
+        if tied is not None and scheme(number := tied[1].decode()) and passes_luhn(number):
+            yield Match("payment_card", tied.start(1), tied.end(1), 0.9)
         begin = max(searched, word_end - _CARD_BEHIND_BYTES - _CARD_BYTES)
         stop = min(len(buffer), word_end + _CARD_REACH_BYTES + _CARD_BYTES)
         for match in _CARD_LOOSE.finditer(buffer, begin, stop):

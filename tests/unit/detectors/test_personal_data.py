@@ -100,3 +100,18 @@ def test_a_card_with_a_wrong_digit_is_none() -> None:
 )
 def test_what_only_looks_like_an_address(text: str) -> None:
     assert _kinds(text) == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["a=card_4012888888881881&b", "visa-4012888888881881-0828", "tarjeta_4012888888881881"]
+)
+def test_a_card_tied_to_its_word_is_found(text: str) -> None:
+    assert _kinds(text) == ("payment_card",)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["card_4012888888881882", "order_4012888888881881", "cardboard_4012888888881881", "card_401288888888188123"],
+)
+def test_another_number_tied_to_a_word_is_none(text: str) -> None:
+    assert _kinds(text) == ()
