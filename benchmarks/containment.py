@@ -41,7 +41,8 @@ _FAILURE: Final = 500
 
 def built(client: httpx.Client, call: AgentCall) -> httpx.Request:
     content = None if call.body is None else call.body.encode()
-    headers = {**call.headers, "x-call-number": request_id(call)}
+    headers = {name: value for name, value in call.headers.items() if name.lower() != "content-length"}  # as it is
+    headers["x-call-number"] = request_id(call)
     return client.build_request(call.method, call.url, headers=headers, content=content)
 
 
