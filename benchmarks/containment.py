@@ -1,6 +1,6 @@
 """How many attacks an instance contains, and how many ordinary calls it stops: ``python -m benchmarks.containment``.
 
-An unmodified client sends each call of ``tests/labelled/calls_heldout.jsonl``, or of the files that are named, through
+An unmodified client sends each call of ``tests/labelled/calls_heldout*.jsonl``, or of the files that are named, through
 a whole instance whose way out is a forward proxy that pretends to be the internet: every host exists, none is reached.
 A call is contained when the gate refuses or holds it, or withholds the answer. Two set-ups are measured: what
 ``headgate up`` seeds (``default``), and the profile ``balanced`` with a policy that allows every method (``open``).
@@ -32,7 +32,7 @@ from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
 from tests.labelled.calls import DEFAULT_ANSWER, AgentCall, agent_calls
 
-_HELD_OUT: Final = Path(__file__).parents[1] / "tests" / "labelled" / "calls_heldout.jsonl"
+_HELD_OUT: Final = sorted((Path(__file__).parents[1] / "tests" / "labelled").glob("calls_heldout*.jsonl"))
 _CALLS_EACH: Final = 60
 _AT_ONCE: Final = 8
 _EVERY_METHOD: Final = "package containment.every_method\n\nallow := true\n"
@@ -160,7 +160,7 @@ def enable(instance: Instance, profile: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="*", type=Path, default=[_HELD_OUT])
+    parser.add_argument("files", nargs="*", type=Path, default=_HELD_OUT)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--strict", action="store_true")
     parser.add_argument("--setup", choices=("default", "open"), action="append")
