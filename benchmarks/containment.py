@@ -95,13 +95,18 @@ def judged(agent: Agent, call: AgentCall) -> str:
     if "RESPONSE_WITHHELD" in response.text:
         return "the answer was withheld"
     try:
-        said = response.json()["error"]
+        said = json.loads(_of_event(response.text))["error"]
         code, message = said["code"], said["message"]
     except (ValueError, KeyError, TypeError) as failure:
         raise RuntimeError(f"call {call.number}: {response.status_code} {response.text[:200]}") from failure
     if response.status_code >= _FAILURE:
         raise RuntimeError(f"call {call.number}: {code} {message}")
     return f"{code}: {message}"
+
+
+def _of_event(text: str) -> str:
+    """What the only event of a stream says; anything else as it is."""
+    return text.partition("data: ")[2].partition("\n")[0] if text.startswith(("event: ", "data: ")) else text
 
 
 def _some_tools(received: bytes, sent: bytes) -> bool:
