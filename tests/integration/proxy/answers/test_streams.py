@@ -21,6 +21,7 @@ from tests.integration.proxy.answers.scripts import (
     chunk,
     error_of,
     event,
+    plain,
     policy,
 )
 
@@ -191,6 +192,25 @@ async def test_a_stream_that_no_addon_looks_at_is_withheld(inspect, answer, monk
     received, raw, _ = await ask(running, answer, *script)
     assert "nobody looked at it" in error_of(received)["message"]
     assert b"data: x" not in raw
+
+
+@pytest.mark.parametrize("cut", [False, True])
+@pytest.mark.parametrize("version", ["1.1", "1.0"])
+async def test_a_stream_that_names_its_length_has_room_for_the_refusal(inspect, version: str, cut: bool) -> None:
+    """As some MCP servers answer: one event, sent as a whole. Cut at its length, the refusal would be no JSON."""
+    running = await inspect(SECRETS)
+    body = f"data: {TOKEN if cut else 'fine'}\n\n".encode()
+    running.upstream.scripts[b"/it"] = [plain(body, "content-type: text/event-stream")]
+    asked = running.get("/it").replace(b"HTTP/1.1", f"HTTP/{version}".encode())
+    head, _, received = (await running.secure(asked, wait_seconds=2)).partition(b"\r\n\r\n")
+    assert b"content-length" not in head.lower()
+    assert (b"transfer-encoding: chunked" in head.lower()) == (version == "1.1")
+    if cut:
+        said = json.loads(received.partition(b"data: ")[2].partition(b"\n")[0])
+        assert said["error"]["code"] == "RESPONSE_WITHHELD"
+        assert not received.endswith(b"0\r\n\r\n")
+    else:
+        assert received == (chunk(body) + b"0\r\n\r\n" if version == "1.1" else body)
 
 
 @pytest.mark.parametrize(("text", "status"), [("fine", 200), (MAIL, 403)])
