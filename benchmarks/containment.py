@@ -37,6 +37,8 @@ _CALLS_EACH: Final = 60
 _AT_ONCE: Final = 8
 _EVERY_METHOD: Final = "package containment.every_method\n\nallow := true\n"
 _FAILURE: Final = 500
+_CUT: Final = "incomplete chunked read"
+"""A stream that the gate cuts does not end as a whole one does."""
 
 
 def built(client: httpx.Client, call: AgentCall) -> httpx.Request:
@@ -86,6 +88,10 @@ def judged(agent: Agent, call: AgentCall) -> str:
             response = client.send(built(client, call))
         except httpx.ProxyError as error:
             return f"refused: {error}"
+        except httpx.RemoteProtocolError as error:
+            if _CUT not in str(error):
+                raise
+            return "the rest of the answer was withheld"
     if response.content == call.answer.encode() or (call.method == "HEAD" and response.status_code == call.status):
         return "passed"
     if _some_tools(response.content, call.answer.encode()):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headgate.detectors.labels import _label
+from headgate.detectors.labels import Labels
 from headgate.kernel.short_key_cache import KEY_LENGTH_MAX, short_key_cache
 from headgate.protocols.content_type import read_content_type
 from headgate.protocols.headers import _classify
@@ -37,7 +37,7 @@ def test_the_entries_are_bounded() -> None:
 def test_what_a_name_of_a_megabyte_becomes_is_made_anew() -> None:
     """Each of a thousand such names would stay, in memory that no budget counts."""
     long = "x" * 1_000_000
-    assert _label(long) is not _label(long)
+    assert Labels().label(long, None) is not Labels().label(long, long)
     assert step_of(long) is not step_of(long)
     assert _classify(long.encode()) is not _classify(long.encode())
     assert read_content_type(f"text/{long}") is not read_content_type(f"text/{long}")
