@@ -60,6 +60,16 @@ def pytest_collection() -> Iterator[object]:
         gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A run whose tests could not be collected, or were others in each process, has run nothing: ``make tests`` must
+    not take it for one with failed tests, and be content when those of an earlier run pass."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    errors = [] if reporter is None else reporter.stats.get("error", [])
+    if exitstatus == pytest.ExitCode.TESTS_FAILED and any(isinstance(one, pytest.CollectReport) for one in errors):
+        session.exitstatus = pytest.ExitCode.INTERRUPTED
+
+
 @pytest.fixture(scope="module", autouse=True)
 def leaks_are_reported_where_they_are() -> Iterator[None]:
     """A socket or a transport that nobody closed is reported when it is collected: at the end of the file that left it,
