@@ -103,7 +103,7 @@ def test_the_runtime_file_is_what_scripts_rely_on(up: Up) -> None:
     assert runtime["agent_key"].startswith("hg_")
     assert Path(runtime["ca_cert"]).read_text().startswith("-----BEGIN CERTIFICATE-----")
     with psycopg.connect(runtime["database_url"]) as connection:
-        assert connection.execute("SELECT count(*) FROM policies").fetchone() == (3,)
+        assert connection.execute("SELECT count(*) FROM policies").fetchone() == (4,)
 
 
 def test_the_administrators_token_works(up: Up) -> None:

@@ -49,7 +49,9 @@ async def test_capture_rules_are_added_moved_and_removed(gate) -> None:
     async def kept() -> list[str]:
         return [one["capture"] for one in (await person.get("/admin/settings/captures")).json()["rules"]]
 
-    assert await post(act="add", capture="bodies", tools=f"github\r\n{_HOSTILE}", hosts="*.example.com") == 303
+    refused = await person.post(path, data={"version": "", "act": "add", "capture": "bodies", "tools": _HOSTILE})
+    assert refused.status_code == 400 and "<script>alert" not in refused.text
+    assert await post(act="add", capture="bodies", tools="github\r\nslack", hosts="*.example.com") == 303
     assert await post(act="add", capture="off", operations="login") == 303
     assert await kept() == ["bodies", "off"]
     shown = (await person.get(path)).text
