@@ -81,10 +81,16 @@ class Commands:
 
 
 @cache
-def commands() -> Commands:
-    """Of ``config/detectors/commands.yaml``. Raises ValidationError."""
+def _table() -> Section:
     document = read_document(resource_path("detectors", "commands.yaml"))
     document.only("anchors", "files", "globbed", "signs")
+    return document
+
+
+@cache
+def commands() -> Commands:
+    """Of ``config/detectors/commands.yaml``. Raises ValidationError."""
+    document = _table()
     files = document.section("files")
     signs = [one for kind in files.members for one in _file_signs(kind, files)]
     signs += [_sign(section) for section in document.sections("signs")]
@@ -95,8 +101,10 @@ def commands() -> Commands:
 
 
 def command_kinds() -> frozenset[str]:
-    """Those of the table, and of the calls that move money."""
-    return frozenset((MONEY_TRANSFER, *(sign.kind for sign in commands().signs)))
+    """Those of the table, and of the calls that move money. No pattern is compiled for it: every process that starts
+    asks. Raises ValidationError."""
+    signs = (sign.text("kind") for sign in _table().sections("signs"))
+    return frozenset((MONEY_TRANSFER, *_table().section("files").members, *signs))
 
 
 def find_commands(buffer: bytes, budget: Budget) -> Iterator[Match]:

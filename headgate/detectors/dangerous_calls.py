@@ -7,7 +7,7 @@ T1562.008). ``config/detectors/dangerous_calls.yaml`` is the table.
 """
 
 import string
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -59,12 +59,17 @@ class DangerousCalls:
 
 
 @cache
-def dangerous_calls() -> DangerousCalls:
-    """Of ``config/detectors/dangerous_calls.yaml``. Raises ValidationError."""
+def _table() -> Sequence[Section]:
     document = read_document(resource_path("detectors", "dangerous_calls.yaml"))
     document.only("rules")
+    return document.sections("rules")
+
+
+@cache
+def dangerous_calls() -> DangerousCalls:
+    """Of ``config/detectors/dangerous_calls.yaml``. Raises ValidationError."""
     rules, words = list[Rule](), dict[bytes, list[int]]()
-    for section in document.sections("rules"):
+    for section in _table():
         for word in section.strings("words"):
             words.setdefault(word.lower().encode(), []).append(len(rules))
         rules.append(_rule(section))
@@ -73,7 +78,8 @@ def dangerous_calls() -> DangerousCalls:
 
 
 def dangerous_call_kinds() -> frozenset[str]:
-    return frozenset(rule.kind for rule in dangerous_calls().rules)
+    """No pattern is compiled for it: every process that starts asks. Raises ValidationError."""
+    return frozenset(section.text("kind") for section in _table())
 
 
 def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
