@@ -5,7 +5,7 @@ A path whose identifier is malformed names nothing, so it answers 404 as an unkn
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -44,9 +44,14 @@ class Named:
             raise PydanticCustomError("name", "{reason}", {"reason": error.message}) from error
 
 
-def identifier(prefix: IdPrefix) -> Named:
-    """The bare UUID is read as well (``parse_id``)."""
-    return Named(partial(parse_id, prefix), id_pattern(prefix), f"{prefix}_01938a5e-7c00-7000-8000-000000000001")
+def identifier(prefix: IdPrefix, *others: IdPrefix) -> Named:
+    """Of any of these kinds. The bare UUID is read as well (``parse_id``), as the first one's."""
+    pattern = id_pattern(prefix).replace(f"({prefix}_)", f"({'|'.join(f'{one}_' for one in (prefix, *others))})")
+    return Named(partial(_id_of, (prefix, *others)), pattern, f"{prefix}_01938a5e-7c00-7000-8000-000000000001")
+
+
+def _id_of(prefixes: Sequence[IdPrefix], text: str) -> str:
+    return parse_id(next((one for one in prefixes if text.startswith(f"{one}_")), prefixes[0]), text)
 
 
 def _entry_id(text: str) -> str:
@@ -58,17 +63,6 @@ def _call_name(text: str) -> str:
     if fits(text):
         return text
     raise ValidationError(f"no tool or operation is called {json.dumps(text[:NAME_LENGTH_MAX])}: {NAME_RULE}")
-
-
-def _delivery_subject(text: str) -> str:
-    """An approval, an action or an invitation; a bare UUID is an approval's."""
-    others = (IdPrefix.ACTION, IdPrefix.INVITATION)
-    return parse_id(next((one for one in others if text.startswith(f"{one}_")), IdPrefix.APPROVAL), text)
-
-
-def _holding_policy(text: str) -> str:
-    """A rule policy or a content policy; a bare UUID is a rule policy's."""
-    return parse_id(IdPrefix.NLP_POLICY if text.startswith(f"{IdPrefix.NLP_POLICY}_") else IdPrefix.POLICY, text)
 
 
 AbsenceId = Annotated[str, identifier(IdPrefix.ABSENCE)]
@@ -91,26 +85,12 @@ LegalHoldId = Annotated[str, identifier(IdPrefix.LEGAL_HOLD)]
 NlpPolicyId = Annotated[str, identifier(IdPrefix.NLP_POLICY)]
 OrganizationId = Annotated[str, identifier(IdPrefix.ORGANIZATION)]
 PolicyId = Annotated[str, identifier(IdPrefix.POLICY)]
-HoldingPolicyId = Annotated[
-    str,
-    Named(
-        _holding_policy,
-        id_pattern(IdPrefix.POLICY).replace("(pol_)", "(pol_|nlp_)"),
-        f"{IdPrefix.POLICY}_01938a5e-7c00-7000-8000-000000000001",
-    ),
-]
+HoldingPolicyId = Annotated[str, identifier(IdPrefix.POLICY, IdPrefix.NLP_POLICY)]
 """Of the policy that asked for an approval."""
 ReplayId = Annotated[str, identifier(IdPrefix.REPLAY)]
 ReportId = Annotated[str, identifier(IdPrefix.REPORT)]
 SessionId = Annotated[str, identifier(IdPrefix.SESSION)]
-DeliverySubjectId = Annotated[
-    str,
-    Named(
-        _delivery_subject,
-        id_pattern(IdPrefix.APPROVAL).replace("(apr_)", "(apr_|act_|inv_)"),
-        f"{IdPrefix.APPROVAL}_01938a5e-7c00-7000-8000-000000000001",
-    ),
-]
+DeliverySubjectId = Annotated[str, identifier(IdPrefix.APPROVAL, IdPrefix.ACTION, IdPrefix.INVITATION)]
 """What a message is about."""
 UserId = Annotated[str, identifier(IdPrefix.USER)]
 WebhookId = Annotated[str, identifier(IdPrefix.WEBHOOK)]
