@@ -21,7 +21,7 @@ from addons.grpc_refusal import in_callers_form, refusal_at_end
 from addons.masked_stream import MaskedStream
 from addons.metrics import ANSWERS_INSPECTED
 from addons.refusal import JsonRpcId, refusal_for_mcp, refusal_response
-from addons.replaced_body import replace_body
+from addons.replaced_body import leave_length_open, replace_body
 from addons.tool_list import ToolList
 from headgate.gate.candidate import ReadAction
 from headgate.gate.inspect_answer import INSPECTION_FAILED, NOTHING_SAID, AnswerJudge, Verdicts, answer_judge
@@ -148,7 +148,7 @@ class Inspection:
                 self.withhold(_CANNOT_WAIT)
         elif self._may_pass_in_pieces(head) and head.stream is not None:
             self.pieces = Pieces(head.stream)
-            _leave_end_open(response.data.headers, self._request.data.http_version)
+            leave_length_open(response.data.headers, is_http2=flow.request.is_http2)
             if self._judge.masks_pieces(head):
                 self._masked_stream = MaskedStream()
                 response.data.headers.pop(b"etag", None)  # of the stream as it came (RFC 9110, section 8.8)
@@ -308,13 +308,6 @@ class Inspection:
             status=self._known_head.status,
             policies=self._verdicts.details(),
         )
-
-
-def _leave_end_open(headers: Headers, version: bytes) -> None:
-    """A stream that is cut ends with words of its own, for which its length would have no room: the client would read a
-    part of them, and take it for the whole answer. ``version``: of HTTP, as the client speaks it."""
-    if headers.pop(b"content-length", None) is not None and version == b"HTTP/1.1":
-        headers[b"transfer-encoding"] = b"chunked"
 
 
 class Inspector:

@@ -16,6 +16,7 @@ from mitmproxy.proxy.layers.http._base import HttpEvent, ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestProtocolError,
+    ResponseHeaders,
     ResponseProtocolError,
 )
 from mitmproxy.proxy.layers.http._http1 import Http1Server
@@ -150,6 +151,8 @@ class GateHttp1Server(Http1Server):
                 yield self._error(protocol_error(event))
                 yield commands.CloseConnection(self.conn)
             return
+        if isinstance(event, ResponseHeaders) and self.request and self.request.data.http_version == b"HTTP/1.0":
+            event = _without_chunks(event)
         yield from super().send(event)
 
     def _error(self, error: HeadgateError) -> _ReadableError:
@@ -158,3 +161,12 @@ class GateHttp1Server(Http1Server):
         response.headers["connection"] = "close"
         head = f"HTTP/1.1 {response.status_code} {response.reason}\r\n".encode("ascii")
         return _ReadableError(self.conn, head + bytes(response.headers) + b"\r\n" + (response.raw_content or b""))
+
+
+def _without_chunks(event: ResponseHeaders) -> ResponseHeaders:
+    """For a client that reads to the end of the connection instead (RFC 9112, sections 6.1 and 6.3)."""
+    if event.response.headers.get("transfer-encoding", "").strip().lower() != "chunked":
+        return event
+    response = event.response.copy()
+    del response.headers["transfer-encoding"]
+    return ResponseHeaders(event.stream_id, response, event.end_stream)

@@ -16,6 +16,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
+from addons.replaced_body import leave_length_open
 from headgate.connections.echoes import EchoMask
 from headgate.protocols.coded_stream import Decoder, decoder_of
 from headgate.protocols.grpc_frames import MessageEnds
@@ -74,10 +75,9 @@ class MaskedAnswer:
         data.headers = self._masked_fields(data.headers)
         data.reason = self._mask.mask(data.reason)
         if self._decoder is not None:
-            for name in ("content-encoding", "content-length", "etag", "content-md5", "digest", "repr-digest"):
+            for name in ("content-encoding", "etag", "content-md5", "digest", "repr-digest"):
                 data.headers.pop(name, None)
-            if not self._is_http2:
-                data.headers["transfer-encoding"] = "chunked"
+            leave_length_open(data.headers, is_http2=self._is_http2)
 
     def _masked_fields(self, headers: Headers) -> Headers:
         return Headers((self._mask.mask(name), self._mask.mask(value)) for name, value in headers.fields)

@@ -3,7 +3,7 @@
 import pytest
 from mitmproxy import options
 from mitmproxy.connection import Client, ConnectionState
-from mitmproxy.http import Response
+from mitmproxy.http import Headers, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http._base import ReceiveHttp
@@ -11,6 +11,7 @@ from mitmproxy.proxy.layers.http._events import (
     RequestData,
     RequestEndOfMessage,
     RequestHeaders,
+    ResponseData,
     ResponseEndOfMessage,
     ResponseHeaders,
 )
@@ -114,3 +115,21 @@ def test_a_head_of_too_many_lines_is_not_parsed(server) -> None:
     assert isinstance(made[-1], commands.CloseConnection)
     assert not any(isinstance(one, ReceiveHttp) for one in made)
     assert sum(isinstance(one, commands.CloseConnection) for one in made) == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "wanted", "closes"), [("1.1", b"2\r\nhi\r\n0\r\n\r\n", False), ("1.0", b"hi", True)]
+)
+def test_an_answer_in_chunks_is_read_by_clients_of_either_version(server, version, wanted, closes) -> None:
+    """RFC 9112, section 6.1: none go to a client of HTTP/1.0, which reads to the end of the connection."""
+    receive(server, f"GET / HTTP/{version}\r\nHost: a.example\r\nConnection: keep-alive\r\n\r\n".encode())
+    fields = Headers([(b"Transfer-Encoding", b"Chunked"), (b"a", b"b")])
+    answer = Response(b"HTTP/1.1", 200, b"OK", fields, None, None, 0, None)
+    told = [ResponseHeaders(1, answer, False), ResponseData(1, b"hi"), ResponseEndOfMessage(1)]
+    made = [command for event in told for command in server.handle_event(event)]
+    head, *body = sent(made)
+    assert b"a: b" in head
+    assert (b"transfer-encoding" in head.lower()) is not closes
+    assert b"".join(body) == wanted
+    assert any(isinstance(one, commands.CloseConnection) for one in made) is closes
+    assert "transfer-encoding" in answer.headers

@@ -213,6 +213,15 @@ async def test_a_stream_that_names_its_length_has_room_for_the_refusal(inspect, 
         assert received == (chunk(body) + b"0\r\n\r\n" if version == "1.1" else body)
 
 
+async def test_a_client_of_http_1_0_gets_a_stream_in_chunks_without_them(inspect) -> None:
+    running = await inspect(SECRETS)
+    running.upstream.scripts[b"/it"] = [CHUNKED + b"text/event-stream\r\n\r\n", event("a"), event("b"), b"0\r\n\r\n"]
+    asked = running.get("/it").replace(b"HTTP/1.1", b"HTTP/1.0")
+    head, _, received = (await running.secure(asked, wait_seconds=2)).partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head.lower()
+    assert received == b"data: a\n\ndata: b\n\n"
+
+
 @pytest.mark.parametrize(("text", "status"), [("fine", 200), (MAIL, 403)])
 async def test_a_stream_in_a_content_coding_is_collected(inspect, answer, text, status) -> None:
     running = await inspect()

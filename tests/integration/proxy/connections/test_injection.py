@@ -274,6 +274,31 @@ async def test_an_echo_in_a_content_coding_is_masked(keeper, answer, coding: str
     assert b"accept-encoding: identity" in keeper.upstream.heads[0] and b"ange:" not in keeper.upstream.heads[0]
 
 
+async def test_a_client_of_http_1_0_gets_a_decoded_answer_without_chunks(keeper) -> None:
+    """RFC 9112, section 6.1: it cannot read them."""
+    await keeper.connect()
+    body = gzip.compress(f"you sent {SECRET} to us".encode())
+    coded = f"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: {len(body)}\r\n\r\n".encode()
+    keeper.upstream.scripts[b"/echo"] = [coded, body]
+    asked = f"GET /echo HTTP/1.0\r\nHost: 127.0.0.1:{keeper.upstream.port}\r\n\r\n".encode()
+    head, _, received = (await keeper.send(asked)).partition(b"\r\n\r\n")
+    assert b"transfer-encoding" not in head.lower() and b"content-length" not in head.lower()
+    assert received == b"you sent " + b"*" * len(SECRET) + b" to us"
+
+
+async def test_a_decoded_answer_that_ends_with_its_connection_leaves_none_open(keeper) -> None:
+    await keeper.connect()
+    body = gzip.compress(f"you sent {SECRET} to us".encode())
+    keeper.upstream.scripts[b"/echo"] = [b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", body, b"\n\n\n"]
+    reader, writer = await keeper.tunnel("127.0.0.1")
+    writer.write(f"GET /echo HTTP/1.1\r\nHost: 127.0.0.1:{keeper.upstream.port}\r\n\r\n".encode())
+    async with asyncio.timeout(10):
+        head, _, received = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    assert b"transfer-encoding" not in head.lower()
+    assert received == b"you sent " + b"*" * len(SECRET) + b" to us"
+
+
 @pytest.mark.parametrize(
     ("coding", "body"), [("exotic", b"x"), ("gzip", b"this is no gzip at all"), ("gzip, br", b"x")]
 )
