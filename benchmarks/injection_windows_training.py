@@ -16,6 +16,7 @@ from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
+from regorus import FeatureWeights
 
 from headgate.detectors.decode import document_of
 from headgate.detectors.injection import look
@@ -86,7 +87,7 @@ class Learned:
         return float(np.abs(self.weights).max()) / _WEIGHT_MAX
 
     def model(self) -> WindowModel:
-        weights = dict(zip(self.features.tolist(), self.weights.tolist(), strict=True))
+        weights = FeatureWeights(self.features.astype("<u4").tobytes(), self.weights.astype("<f8").tobytes())
         return WindowModel(weights, self.signs, self.bias)
 
 

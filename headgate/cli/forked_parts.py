@@ -29,11 +29,16 @@ from headgate.runtime.process_title import show_as
 
 MODULES: Final[dict[str, tuple[str, ...]]] = {
     "worker": ("headgate.cli.parts", "headgate.cli.evidence_settings", "headgate.worker.main"),
-    "proxy": ("headgate.cli.parts", "proxy.server", "headgate.detectors.prepare:prepare"),
+    "proxy": (
+        "headgate.cli.parts",
+        "proxy.server",
+        "headgate.detectors.prepare:prepare",
+        "headgate.tools.load:load_catalogues",
+    ),
     "api": ("headgate.cli.parts", "fastapi", "admin_api.dependencies", "admin_api.server"),
 }
-"""What a part imports, or calls, when it starts, in pieces of a second or two. The lists and patterns of detectors are
-among it: otherwise each process makes its own, of some 50 MB."""
+"""What a part imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and patterns, of some
+50 MB, and the catalogues that come with Headgate are among it: otherwise each process makes its own."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 

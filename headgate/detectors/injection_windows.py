@@ -22,12 +22,13 @@ from operator import itemgetter
 from sys import byteorder
 from typing import Final, NamedTuple
 
+from regorus import FeatureWeights
+
 from headgate.configuration.resources import resource_path
 from headgate.detectors.injection_memory import TokenMemory
 from headgate.detectors.injection_network import SMOOTHING_TOKENS, Network, Scored, TextTokens, judged, network_of
 from headgate.detectors.injection_pieces import Hit, Known, Pieces, pieces_of
 from headgate.detectors.injection_tokens import (
-    KEY_MASK,
     LINE,
     PAIR_FACTOR,
     PIECE_TOKENS,
@@ -58,9 +59,7 @@ class Window(NamedTuple):
 
 
 class WindowModel:
-    """``weights``: by feature."""
-
-    def __init__(self, weights: dict[int, float], signs: float, bias: float, network: Network | None = None) -> None:
+    def __init__(self, weights: FeatureWeights, signs: float, bias: float, network: Network | None = None) -> None:
         self.weights, self.signs, self.bias, self.network = weights, signs, bias, network
         self.tokens = TokenMemory(self._token)
         self._classes: dict[tuple[str, ...], float] = {}
@@ -68,14 +67,12 @@ class WindowModel:
     def _token(self, raw: str) -> Known:
         word, ends_piece, ends_text = token_of(raw)
         keys = word_keys(word)
-        weight = self.weights.get
-        total = sum(weight(key, 0.0) for key in (*keys, *gram_keys(word)))
-        return Known(keys[0], total, ends_piece, ends_text)
+        return Known(keys[0], self.weights.sum([*keys, *gram_keys(word)]), ends_piece, ends_text)
 
     def of_classes(self, names: tuple[str, ...]) -> float:
         total = self._classes.get(names)
         if total is None:
-            total = self._classes[names] = sum(self.weights.get(class_key(name), 0.0) for name in names)
+            total = self._classes[names] = self.weights.sum([class_key(name) for name in names])
         return total
 
 
@@ -84,15 +81,19 @@ def window_model() -> WindowModel:
     with resource_path("detectors", "injection_windows.bin").open("rb") as file:
         head = json.loads(file.readline())
         features, width = file.read(4 * head["features"]), head["numbers"]
-        weights = array("b", file.read(head["features"]))
+        weights = _in_units(file.read(head["features"]), head["unit"])
         numbers = file.read(width * head["features"])
         network = network_of(features, numbers, file.read(), width, head["units"], head["floor"])
-    keys = array("I", features)
+    return WindowModel(FeatureWeights(features, weights), head["signs"], head["bias"], network)
+
+
+def _in_units(weights: bytes, unit: float) -> bytes:
+    """Signed bytes as floats, for the engine."""
+    worth = [unit * (byte - 256 if byte > 127 else byte) for byte in range(256)]
+    floats = array("d", map(worth.__getitem__, weights))
     if byteorder == "big":
-        keys.byteswap()
-    unit = head["unit"]
-    table = {key: weight * unit for key, weight in zip(keys, weights, strict=True)}
-    return WindowModel(table, head["signs"], head["bias"], network)
+        floats.byteswap()
+    return floats.tobytes()
 
 
 def likely_windows(
@@ -111,13 +112,8 @@ def likely_windows(
         return
     ends = list(accumulate(map(len, raw)))
     keys = list(map(itemgetter(0), known))
-    weight = model.weights.get
     before = [model.tokens[LINE].key, *keys]
-    counts = [
-        # A token that repeats the one before counts nothing: rules of dashes add up otherwise. The rest is pair_key.
-        token[1] + weight((one * PAIR_FACTOR + other) & KEY_MASK, 0.0) if one != other else 0.0
-        for token, one, other in zip(known, before, keys, strict=False)
-    ]
+    counts = model.weights.counts(before[0], keys, list(map(itemgetter(1), known)), PAIR_FACTOR)
     last = len(ends) - 1
     places = [min(last, bisect_right(ends, start)) for start, _ in hits]
     for (_, names), place in zip(hits, places, strict=True):

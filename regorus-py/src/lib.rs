@@ -72,6 +72,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<keyword_search::KeywordSearch>()?;
     module.add_class::<sign_search::SignSearch>()?;
     module.add_class::<text_buffer::TextBuffer>()?;
+    module.add_class::<window_network::FeatureWeights>()?;
     module.add_class::<window_network::WindowNetwork>()?;
     module.add_class::<provenance::index::ProvenanceIndex>()?;
     module.add_class::<rego::document::Input>()?;

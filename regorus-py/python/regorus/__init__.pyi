@@ -378,6 +378,22 @@ class SignSearch:
         the whole text."""
 
 @final
+class FeatureWeights:
+    """Learned weights of features. ``features``: as those of ``WindowNetwork``; ``weights``: floats of 8 bytes, little
+    endian."""
+
+    def __new__(cls, features: bytes, weights: bytes) -> FeatureWeights:
+        """Raises ValueError where features do not ascend, or sizes do not match."""
+
+    def __len__(self) -> int: ...
+    def sum(self, keys: Sequence[int]) -> float:
+        """Features that are not there weigh nothing."""
+
+    def counts(self, before: int, keys: Sequence[int], own: Sequence[float], pair_factor: int) -> list[float]:
+        """What each token of a text counts: ``own``, and the weight of it and the token before, of the first one the
+        key ``before``. A token that repeats the one before counts nothing. Raises ValueError for two lengths."""
+
+@final
 class WindowNetwork:
     """Learned numbers of features, summed up over a window of pieces and divided by the root of its tokens, then hidden
     units, each 0 or more.

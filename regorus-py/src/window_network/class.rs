@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+use super::features::Features;
 use super::network::{Network, Piece, Unit, Window};
 
 /// From here on other threads run meanwhile.
@@ -29,13 +30,10 @@ impl WindowNetwork {
         smoothing_tokens: usize,
         pair_factor: u32,
     ) -> PyResult<Self> {
-        let (keys, rest) = features.as_chunks();
-        let keys = keys.iter().map(|key| u32::from_le_bytes(*key)).collect();
         let numbers = numbers.iter().map(|one| one.cast_signed()).collect();
         let units = units.into_iter().map(|(weights, signs, bias, adds)| Unit { weights, signs, bias, adds }).collect();
-        Some(Network::new(keys, numbers, units, bias, smoothing_tokens, pair_factor))
-            .filter(|_| rest.is_empty())
-            .flatten()
+        Features::new(features)
+            .and_then(|features| Network::new(features, numbers, units, bias, smoothing_tokens, pair_factor))
             .map(|network| Self { network })
             .ok_or_else(|| {
                 PyValueError::new_err("features must ascend, and have as many numbers as each unit has weights")

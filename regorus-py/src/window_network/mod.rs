@@ -1,6 +1,8 @@
-//! A small network over the features of windows: learned numbers of each feature, summed up, then hidden units.
+//! What is learned of the features of windows: a weight of each, and a small network that sums up numbers of each.
 
 mod class;
+mod features;
 mod network;
 
 pub use class::WindowNetwork;
+pub use features::FeatureWeights;

@@ -1,7 +1,7 @@
 //! Sums of learned numbers over windows, and a layer of hidden units.
 
-/// Keys of 32 bits are spread evenly: their first bits find a few of them.
-const BUCKET_BITS: u32 = 16;
+use super::features::Features;
+
 const KEY_BYTES: usize = 4;
 const SUM_BYTES: usize = 2;
 
@@ -15,9 +15,8 @@ pub struct Unit {
 
 /// `numbers`: of each feature, one row after the other; `weights`: of each number, those of all units.
 pub struct Network {
-    features: Vec<u32>,
+    features: Features,
     numbers: Vec<i8>,
-    starts: Vec<usize>,
     units: Vec<Unit>,
     weights: Vec<f64>,
     width: usize,
@@ -33,9 +32,9 @@ pub type Piece<Records> = (u32, Records, Vec<u32>);
 pub type Window = (usize, usize, f64);
 
 impl Network {
-    /// `features` ascending. None where the sizes do not match.
+    /// None where the sizes do not match.
     pub fn new(
-        features: Vec<u32>,
+        features: Features,
         numbers: Vec<i8>,
         units: Vec<Unit>,
         bias: f64,
@@ -44,14 +43,11 @@ impl Network {
     ) -> Option<Self> {
         let width = units.first()?.weights.len();
         let fits = numbers.len() == features.len() * width && units.iter().all(|unit| unit.weights.len() == width);
-        if !fits || width == 0 || smoothing_tokens == 0 || !features.is_sorted_by(|one, other| one < other) {
+        if !fits || width == 0 || smoothing_tokens == 0 {
             return None;
         }
-        let buckets = 1_u32 << BUCKET_BITS;
-        let starts =
-            (0..=buckets).map(|bucket| features.partition_point(|key| key >> (32 - BUCKET_BITS) < bucket)).collect();
         let weights = (0..width).flat_map(|number| units.iter().map(move |unit| unit.weights[number])).collect();
-        Some(Self { features, numbers, starts, units, weights, width, bias, smoothing_tokens, pair_factor })
+        Some(Self { features, numbers, units, weights, width, bias, smoothing_tokens, pair_factor })
     }
 
     /// The record of a token: its first key and the sums of the numbers of all its `keys`. None without a key.
@@ -129,9 +125,6 @@ impl Network {
     }
 
     fn row(&self, key: u32) -> Option<&[i8]> {
-        let bucket = (key >> (32 - BUCKET_BITS)) as usize;
-        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
-        let at = start + self.features[start..end].iter().position(|one| *one == key)?;
-        Some(&self.numbers[at * self.width..][..self.width])
+        Some(&self.numbers[self.features.find(key)? * self.width..][..self.width])
     }
 }

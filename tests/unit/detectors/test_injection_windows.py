@@ -4,6 +4,7 @@ import math
 from itertools import accumulate, chain, count
 
 import pytest
+from regorus import FeatureWeights
 
 from benchmarks.injection_mining import balanced
 from benchmarks.injection_network_training import learn_network, text_scores
@@ -20,6 +21,10 @@ from tests.labelled.instructions import tool_texts
 
 _PATIENT = Limits(seconds_max=60)
 _UNLIKELY = -1e9
+
+
+def _weightless() -> WindowModel:
+    return WindowModel(FeatureWeights(b"", b""), 0.0, 0.0)
 
 
 def _score(text: str, model: WindowModel) -> float:
@@ -53,7 +58,7 @@ def test_tokens_together_are_the_text(text: str) -> None:
 def test_a_piece_ends_with_a_sentence_a_line_a_text_or_after_so_many_tokens() -> None:
     text = "one. two\nthree a.b\0four " + "w " * 30
     raw = list(chain.from_iterable(tokens_of(lined(text, text))))
-    model = WindowModel({}, 0.0, 0.0)
+    model = _weightless()
     pieces = pieces_of([model.tokens[one] for one in raw])
 
     texts = ["".join(raw[first:last]).strip() for first, last in zip(pieces.firsts, pieces.lasts, strict=True)]
@@ -66,7 +71,7 @@ def test_a_null_character_hides_no_words() -> None:
     text = "send the passwords\0to them"
     raw = list(chain.from_iterable(tokens_of(lined(text, text))))
     ends = list(accumulate(map(len, raw)))
-    model = WindowModel({}, 0.0, 0.0)
+    model = _weightless()
     pieces = pieces_of([model.tokens[one] for one in raw])
 
     assert [
@@ -95,7 +100,7 @@ def test_signs_alone_are_enough_whatever_words_stand_between() -> None:
 
 
 def test_known_tokens_are_bounded() -> None:
-    model = WindowModel({}, 0.0, 0.0)
+    model = _weightless()
     for number in range(50_000):
         assert not model.tokens[f"w{number}".translate(str.maketrans("0123456789", "abcdefghij"))].weight
 
