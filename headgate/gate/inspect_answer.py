@@ -192,8 +192,8 @@ class AnswerJudge:
         return verdicts
 
     def masks_pieces(self, head: AnswerHead) -> bool:
-        """Whether events of such a stream may be masked: with a length in its head, none can be longer."""
-        return bool(self._masking) and head.stream is StreamKind.EVENTS and head.content_length is None
+        """Whether events of such a stream may be masked."""
+        return bool(self._masking) and head.stream is StreamKind.EVENTS
 
     async def _masked_events(self, fields: Fields, events: bytes) -> MaskedBody | None:
         content = await asyncio.to_thread(judged_events, self.call, events)
