@@ -178,18 +178,14 @@ class AnswerJudge:
     async def of_pieces_or_masked(self, head: AnswerHead, pieces: bytes, windows: Windows) -> Verdicts:
         """As ``of_pieces``; where policies mask and nothing else objects, with the events to forward in place of these,
         which are then those that are read together with later ones."""
-        before = windows.copy() if self.masks_pieces(head) else None
         first = await self.of_pieces(head, pieces, windows)
-        if before is None or not any(one.to_mask for one in first.results):
-            return first
-        made = await self._masked_events(head.fields, pieces)
-        if made is None:
-            return first
-        second = await self.of_pieces(head, made.body, before)
-        verdicts = self._masked(first, second, made)
-        if verdicts.masked is not None:
-            windows.become(before)
-        return verdicts
+        if self.masks_pieces(head) and any(one.to_mask for one in first.results):
+            made = await self._masked_events(head.fields, pieces)
+            if made is not None:
+                windows.take_back()
+                return self._masked(first, await self.of_pieces(head, made.body, windows), made)
+        windows.keep()
+        return first
 
     def masks_pieces(self, head: AnswerHead) -> bool:
         """Whether events of such a stream may be masked."""
@@ -227,7 +223,9 @@ class AnswerJudge:
         return await self._verdicts(judged_head(self.call, head, trailers))
 
     async def of_messages(self, head: AnswerHead, stretch: bytes, windows: Windows) -> Verdicts:
-        return await self._verdicts(await asyncio.to_thread(judged_messages, self.call, head, stretch, windows))
+        content = await asyncio.to_thread(judged_messages, self.call, head, stretch, windows)
+        windows.keep()
+        return await self._verdicts(content)
 
     async def of_pieces(self, head: AnswerHead, pieces: bytes, windows: Windows) -> Verdicts:
         return await self._verdicts(await asyncio.to_thread(judged_pieces, self.call, head, pieces, windows))

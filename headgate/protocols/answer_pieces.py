@@ -10,8 +10,8 @@ So each text is also read together with what stood at the same place of the piec
 import hashlib
 import json
 import re
-from collections import OrderedDict, deque
-from typing import Final, cast
+from collections import OrderedDict
+from typing import Final, NamedTuple, cast
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
@@ -74,31 +74,31 @@ class Pieces:
         return taken
 
 
+class _Place(NamedTuple):
+    """``text``: its last characters. ``times``: how many pieces had this text and no other; 0: they differ. ``recent``:
+    the ends of the last pieces."""
+
+    text: str
+    times: int
+    recent: tuple[str, ...]
+
+
 class Windows:
     """What stood at each place of the pieces so far: its last characters."""
 
     def __init__(self) -> None:
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._repeated: dict[str, int] = {}
-        self._recent: dict[str, deque[str]] = {}
-
-    def copy(self) -> "Windows":
-        """As it is now, for pieces that may become others."""
-        copied = Windows()
-        copied._texts = self._texts.copy()
-        copied._repeated = self._repeated.copy()
-        copied._recent = {place: recent.copy() for place, recent in self._recent.items()}
-        return copied
-
-    def become(self, other: "Windows") -> None:
-        """``other`` is not used any more."""
-        self._texts, self._repeated, self._recent = other._texts, other._repeated, other._recent
+        self._places: OrderedDict[str, _Place] = OrderedDict()
+        self._last: dict[str, _Place] = {}
+        """Of the pieces that were read last, which may become others."""
+        self._renewed: dict[str, None] = {}
+        """The places among them that count as new, in order."""
 
     def joined(self, kind: StreamKind, text: str) -> JsonObject:
         """The places that these whole pieces have touched, each with what stood there before.
 
         Raises AmbiguousRequestError for a piece that clients read in different ways.
         """
+        self.keep()
         touched: dict[str, str] = {}
         pieces = _events(text) if kind is StreamKind.EVENTS else [(line, "") for line in text.split("\n")]
         for data, other in pieces:
@@ -106,42 +106,53 @@ class Windows:
                 self._add(place, leaf, touched)
             if other:
                 self._add(_OTHER_FIELDS, other, touched)
-        while len(self._texts) > _WINDOWS_MAX:
-            oldest, _ = self._texts.popitem(last=False)
-            self._repeated.pop(oldest, None)
-            self._recent.pop(oldest, None)
         return dict(touched)
+
+    def keep(self) -> None:
+        """The pieces that were read last stay as they are."""
+        self._places.update(self._last)
+        for place in self._renewed:
+            self._places.move_to_end(place)
+        while len(self._places) > _WINDOWS_MAX:
+            self._places.popitem(last=False)
+        self.take_back()
+
+    def take_back(self) -> None:
+        """The pieces that were read last are left out: others come in their place."""
+        self._last.clear()
+        self._renewed.clear()
 
     def _add(self, place: str, leaf: str, touched: dict[str, str]) -> None:
         if len(place) > _PLACE_MAX_CHARACTERS:
             place = hashlib.sha256(place.encode("utf-8", "replace")).hexdigest()  # kept for as long as the stream lasts
-        before = self._texts.get(place)
-        recent = self._recent.setdefault(place, deque(maxlen=_RECENT_MAX))
-        recent.append(leaf[-_SHORT_CHARACTERS:])
-        if before is None:
-            if len(leaf) <= WINDOW_CHARACTERS:
-                self._repeated[place] = 1
-        elif (times := self._repeated.get(place, 0)) and before == leaf:
+        before = self._last.get(place) or self._places.get(place)
+        recent = (*(() if before is None else before.recent), leaf[-_SHORT_CHARACTERS:])[-_RECENT_MAX:]
+        if before is not None and before.times and before.text == leaf:
             # A label that every piece repeats is one label; the first other value shows that it is a text.
-            self._repeated[place] = times + 1
+            self._last[place] = _Place(leaf, before.times + 1, recent)
             touched[place] = leaf
             return
-        elif times:
-            del self._repeated[place]
-            before *= min(times, WINDOW_CHARACTERS // len(before) + 1)
+        text, times = "", 0
+        if before is None:
+            times = int(len(leaf) <= WINDOW_CHARACTERS)
+        elif before.times:
+            text = before.text * min(before.times, WINDOW_CHARACTERS // len(before.text) + 1)
             touched.pop(place, None)
-        whole = (before or "") + leaf
+        else:
+            text = before.text
+        whole = text + leaf
         # Of many pieces that come at once all is read, whatever the window.
         touched[place] = touched[place] + leaf if place in touched else whole
         if len(leaf) <= _SHORT_CHARACTERS:
             # What begins with a piece may follow a letter in the whole, where no detector takes it for a beginning.
             # Not so digits: four prices one after the other would now and then be somebody's number.
             for first in range(len(recent) - 1):
-                text = "".join(list(recent)[first:])
-                if not _NUMBERS.fullmatch(text):
-                    touched[f"{place} {len(touched)}"] = text
-        self._texts[place] = whole if place in self._repeated else whole[-WINDOW_CHARACTERS:]
-        self._texts.move_to_end(place)
+                begun = "".join(recent[first:])
+                if not _NUMBERS.fullmatch(begun):
+                    touched[f"{place} {len(touched)}"] = begun
+        self._last[place] = _Place(whole if times else whole[-WINDOW_CHARACTERS:], times, recent)
+        self._renewed.pop(place, None)
+        self._renewed[place] = None
 
 
 def _events(text: str) -> list[tuple[str, str]]:

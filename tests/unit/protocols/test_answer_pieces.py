@@ -120,9 +120,8 @@ def test_places_are_not_kept_without_a_bound() -> None:
     windows = Windows()
     for number in range(2000):
         windows.joined(_LINES, f'{{"place {number}": "text"}}\n')
-    assert len(windows._texts) <= 1024
-    assert len(windows._repeated) <= 1024
-    assert len(windows._recent) <= 1024
+    assert len(windows._places) <= 1024
+    assert len(windows._last) == len(windows._renewed) == 1
 
 
 def test_what_is_kept_of_a_stream_is_bounded() -> None:
@@ -149,4 +148,25 @@ def test_many_other_places_do_not_push_one_out() -> None:
     windows = Windows()
     windows.joined(_LINES, '{"s": "one"}')
     windows.joined(_LINES, json.dumps({str(number): "x" for number in range(900)}))
+    assert "onetwo" in json.dumps(windows.joined(_LINES, '{"s": "two"}'))
+
+
+@pytest.mark.parametrize("text", ["x@a.example", "one", ""])
+def test_pieces_that_are_taken_back_were_never_read(text: str) -> None:
+    """Others come in their place; what stood there before is what the client got."""
+    read, other = (Windows(), Windows())
+    for windows in (read, other):
+        windows.joined(_LINES, '{"s": "one", "t": "label"}')
+        windows.joined(_LINES, '{"s": "two", "t": "label"}')
+    read.joined(_LINES, json.dumps({"s": text, "t": text, "u": text}))
+    read.take_back()
+    for line in ('{"s": "three", "t": "label"}', '{"s": "four", "t": "end", "u": "new"}'):
+        assert read.joined(_LINES, line) == other.joined(_LINES, line)
+
+
+def test_pieces_that_are_taken_back_push_none_out() -> None:
+    windows = Windows()
+    windows.joined(_LINES, '{"s": "one"}')
+    windows.joined(_LINES, json.dumps({str(number): "x" for number in range(2000)}))
+    windows.take_back()
     assert "onetwo" in json.dumps(windows.joined(_LINES, '{"s": "two"}'))
