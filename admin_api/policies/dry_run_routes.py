@@ -1,5 +1,6 @@
 """/v1/dry-run and /admin/policies/{id}/simulate: what would be decided, with nothing stored."""
 
+import asyncio
 import json
 from dataclasses import replace
 from typing import Any
@@ -23,9 +24,10 @@ from admin_api.policies.dry_run_schemas import (
 from headgate.gate.dry_run import GivenRules
 from headgate.policies.combine import combine, decide_priority
 from headgate.policies.explain import interpret_answer
+from headgate.policies.hiding import warnings_beside
 from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.simulate import simulate as simulate_policy
-from headgate.policies.store import get_policy
+from headgate.policies.store import get_policy, load_enabled
 from headgate.policies.surroundings import load_surroundings
 from headgate.policies.version_store import get_version
 from headgate.protocols.draft import ActionDraft
@@ -73,12 +75,14 @@ async def simulate(
         if body.version is not None:
             policy = (await get_version(connection, org_id, id, body.version)).policy
         around = await load_surroundings(connection, org_id)
+        enabled = await load_enabled(connection, org_id)
     if body.rego_policy is not None:
         policy = replace(policy, rego_policy=body.rego_policy)
     hypothesis = await dependencies.dry_run.suppose(org_id, body.call())
     simulation = await simulate_policy(
         policy.rego_policy, around.data, around.libraries, hypothesis.candidate.rego_input, trace=body.trace
     )
+    beside = await asyncio.to_thread(warnings_beside, policy, enabled, around.data, around.libraries)
     verdict, rules = interpret_answer(policy, simulation.raw)
     alone = decide_priority(() if verdict.verdict is None else (verdict,), simulation.time_ms)
     everybody = await dependencies.dry_run.explain_rules(hypothesis)
@@ -94,7 +98,7 @@ async def simulate(
         messages=list(verdict.messages),
         error=verdict.error is not None,
         trace=[one.record() for one in simulation.trace] if body.trace else None,
-        warnings=list(simulation.warnings),
+        warnings=[*simulation.warnings, *beside],
         overall=WouldDecideAnswer(**decision_members(content.decision, names | content.names)),
         nlp=[nlp_word(one) for one in content.policies],
         action=action_seen(hypothesis.candidate.draft, _shown(hypothesis.candidate.draft)),

@@ -133,7 +133,7 @@ class SimulationAnswer(WouldDecideAnswer):
     messages: list[str]
     error: bool
     trace: list[dict[str, Any]] | None
-    warnings: list[str] = Field(description="Probable mistakes in the policy, such as a member that no call has.")
+    warnings: list[str] = Field(description="The warnings that saving this policy has.")
     overall: WouldDecideAnswer = Field(description="The decision of all enabled policies, including this one.")
     nlp: list[NlpWord] = Field(description="The NLP policies that are part of overall.")
     action: ActionSeen

@@ -8,6 +8,14 @@ from headgate.policies.model import PolicyMode, RulePolicy
 from headgate.policies.shadowing import hidden_by_allow
 
 
+def warnings_beside(
+    policy: RulePolicy, enabled: Iterable[RulePolicy], data: bytes, libraries: Libraries
+) -> tuple[str, ...]:
+    """``enabled``: all policies of the organization that are enabled; an earlier version of this one is left out."""
+    others = [one for one in enabled if one.policy_id != policy.policy_id]
+    return _namesake_warnings(policy, others) + hiding_warnings(policy, others, data, libraries)
+
+
 def hiding_warnings(
     policy: RulePolicy, others: Iterable[RulePolicy], data: bytes, libraries: Libraries
 ) -> tuple[str, ...]:
@@ -24,7 +32,7 @@ def hiding_warnings(
     )
 
 
-def namesake_warnings(policy: RulePolicy, others: Iterable[RulePolicy]) -> tuple[str, ...]:
+def _namesake_warnings(policy: RulePolicy, others: Iterable[RulePolicy]) -> tuple[str, ...]:
     """Two policies of one name both decide, so changing one of them has no visible effect."""
     ids = ", ".join(one.policy_id for one in others if one.name == policy.name)
     return (f"another policy has the same name: {ids}; update that policy to replace it",) if ids else ()

@@ -14,7 +14,7 @@ from headgate.kernel.ids import IdPrefix, new_id
 from headgate.organizations.change import OrganizationChange
 from headgate.policies.defaults import default_policies
 from headgate.policies.draft import CheckedPolicy, PolicyDraft, check_note
-from headgate.policies.hiding import hiding_warnings, namesake_warnings
+from headgate.policies.hiding import warnings_beside
 from headgate.policies.model import NO_CASES, POLICIES_MAX, RulePolicy
 from headgate.policies.store import (
     count_policies,
@@ -172,10 +172,9 @@ async def _require_room(change: OrganizationChange) -> None:
 
 
 async def _hidden(connection: Connection, policy: RulePolicy, checked: CheckedPolicy) -> tuple[str, ...]:
-    others = [one for one in await load_enabled(connection, policy.org_id) if one.policy_id != policy.policy_id]
+    enabled = await load_enabled(connection, policy.org_id)
     # In a thread: compiling on the event loop would block it for a millisecond per policy.
-    hidden = await asyncio.to_thread(hiding_warnings, policy, others, checked.data, checked.libraries)
-    return namesake_warnings(policy, others) + hidden
+    return await asyncio.to_thread(warnings_beside, policy, enabled, checked.data, checked.libraries)
 
 
 def _new_policy(org_id: str, draft: PolicyDraft, now: datetime) -> RulePolicy:

@@ -15,7 +15,8 @@ from headgate.policies.trial import refuse_where_refused, run_child
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """The policy's answer, every rule's value on request, the evaluation time, and probable mistakes in the text."""
+    """The policy's answer, every rule's value on request, the evaluation time, and the warnings that saving has about
+    the text."""
 
     raw: RawAnswer
     trace: tuple[RuleValue, ...]

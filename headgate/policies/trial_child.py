@@ -90,7 +90,8 @@ def _run(request: JsonObject) -> Iterator[JsonObject]:
             return
         for text in cast("list[str]", request["texts"]):
             _limit_time()
-            yield {"warnings": [*_ask(text, data, libraries)]}
+            compiled = compile_policy(text, data, libraries)
+            yield {"warnings": [*_findings(compiled, text), *_sample_warnings(compiled, text)]}
     except PolicyRefusedError as error:
         details = cast("JsonObject", dict(error.details or {}))
         yield {"refused": {"message": error.message, "details": details}}
@@ -108,14 +109,22 @@ def _simulate(text: str, data: bytes, libraries: Libraries, input_bytes: bytes, 
         "error": raw.error,
         "trace": values,
         "time_ms": time_ms,
-        "warnings": [*_findings(compiled, text)],
+        "warnings": [*_foreseen(compiled, text)],
     }
 
 
-def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
-    compiled = compile_policy(text, data, libraries)
-    engine = compiled.engine
+def _foreseen(compiled: CompiledPolicy, text: str) -> list[str]:
+    """What saving would say."""
     findings = _findings(compiled, text)
+    try:
+        return [*findings, *_sample_warnings(compiled, text)]
+    except PolicyRefusedError as error:
+        return [*findings, f"saving is refused: {error.message}"]
+
+
+def _sample_warnings(compiled: CompiledPolicy, text: str) -> list[str]:
+    """The sample calls on which it fails. Raises PolicyRefusedError."""
+    engine = compiled.engine
     now = datetime.now(UTC)
     policy = RulePolicy("", 1, "", None, text, True, 0, None, now, now)
     warnings: dict[str, str] = {}
@@ -131,7 +140,7 @@ def _ask(text: str, data: bytes, libraries: Libraries) -> list[str]:
         else:
             if verdict.error is not None:
                 raise refusal_for(f"on the sample call “{name}”: {verdict.error}")
-    return [*findings, *list(warnings.values())[:_WARNINGS_MAX]]
+    return list(warnings.values())[:_WARNINGS_MAX]
 
 
 def _findings(compiled: CompiledPolicy, text: str) -> list[str]:

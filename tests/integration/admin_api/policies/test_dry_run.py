@@ -154,6 +154,33 @@ async def test_a_policy_is_simulated_as_saved_in_a_version_and_as_a_draft(gate, 
     assert "(did you mean input.params" in warning
 
 
+async def test_a_simulation_warns_as_saving_does(gate, second) -> None:
+    """Of what an allow hides, of its name, and of a sample call on which it fails."""
+    admin = gate.person()
+    mine = await admin.post("/admin/policies", json={"name": "Second", "rego_policy": FIRST, "priority": 5})
+    path, call = f"/admin/policies/{mine.json()['id']}", {"action": ACTIONS[0]}
+    draft = (
+        FIRST + '\ndeny if { input.http.host == "api.example.com"; count(input.tool) / (input.http.port - 443) > 1 }\n'
+    )
+    for body in ({}, {"rego_policy": draft}):
+        simulated = await admin.post(f"{path}/simulate", json={**call, **body})
+        assert simulated.status_code == 200, simulated.text
+        saved = await admin.patch(path, json={**body, "description": "saved again"})
+        assert simulated.json()["warnings"] == saved.json()["warnings"]
+    namesake, *hidden = mine.json()["warnings"]
+    assert "the same name" in namesake and len(hidden) == 2
+    assert len(saved.json()["warnings"]) == 4
+
+
+async def test_a_simulation_says_why_saving_would_be_refused(gate, second) -> None:
+    endless = "some a in numbers.range(1, 9999); some b in numbers.range(1, 9999); a * b < 0"
+    draft = f'package e\n\ndeny if {{ input.tool == "shell"; {endless} }}\n'
+    body = {"action": ACTIONS[0], "rego_policy": draft}
+    found = (await gate.person().post(f"/admin/policies/{second}/simulate", json=body)).json()
+    assert found["error"] is False
+    assert any("saving is refused: on the sample call" in one for one in found["warnings"])
+
+
 async def test_a_draft_that_never_ends_harms_nobody(gate, second) -> None:
     endless = "package e\n\ndeny if { some a in numbers.range(1, 9999); some b in numbers.range(1, 9999); a * b < 0 }"
     found = (
