@@ -1,5 +1,5 @@
 """Credentials that a destination expects: ``config/detectors/credential_destinations.yaml``, ``log_ins.yaml`` for
-services that companies run themselves, and ``secret_stores.yaml``.
+services that companies run themselves, ``secret_stores.yaml``, and what a JSON web token says itself.
 
 Without this table, signing in would be a finding. Policies except header fields themselves (``scope.except_headers``).
 """
@@ -13,13 +13,15 @@ from typing import Final
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.log_ins import is_log_in
-from headgate.detectors.model import Finding, Place
+from headgate.detectors.model import Finding, Place, Span
 from headgate.detectors.secret_stores import is_kept
+from headgate.detectors.token_audience import belongs_to
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
 _KEY_IN_QUERY: Final = re.compile(r"\$\.http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?")
 _SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+_WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 _WITHOUT_FORM: Final = "token"
 
 
@@ -73,6 +75,7 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
         return findings
     if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
         return ()
+    findings = tuple(one for one in findings if not _belongs_there(one, value, where[0]))
     known = credential_destinations()
     sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
     names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()
@@ -86,6 +89,22 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
             or (one.kind == _WITHOUT_FORM and _parameter(one.place) in names)
         )
     )
+
+
+def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
+    token = _text_at(value, finding.span) if finding.kind in _WEB_TOKENS else None
+    return token is not None and belongs_to(token, host)
+
+
+def _text_at(value: JsonValue, span: Span | None) -> str | None:
+    for key in () if span is None else span.path:
+        if isinstance(value, dict) and isinstance(key, str):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value[span.start : span.end] if span is not None and isinstance(value, str) else None
 
 
 def _parameter(place: Place) -> str:

@@ -122,7 +122,8 @@ class _Decoded:
 
     def _counts(self, match: Match, text: str, look: Look, known: set[tuple[str, str]]) -> bool:
         return not self.document.piece_at(match.start).origin.has_step(JOINED_STEPS) or (
-            (match.kind, text) not in known
+            # With more around it too: a pattern without an end reaches on into what is joined with it.
+            not any(kind == match.kind and one in text for kind, one in known)
             and counts_joined(self.document, match)
             and not is_whole_in_a_request(self.document, match, text, look.joined)
         )

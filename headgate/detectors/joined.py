@@ -58,7 +58,7 @@ def is_whole_in_a_request(document: Document, match: Match, text: str, joined: S
     if not document.piece_at(match.start).origin.has_step(_REQUESTS):
         return False
     for one in joined:
-        if one.place != _PAYLOAD and (text in one.text or any(text in before for before in one.before)):
+        if any(text in before for before in one.before) or (one.place != _PAYLOAD and text in one.text):
             return True
         before = "".join(one.before)
         size = next((size for size in range(min(len(before), len(text)), 0, -1) if before.endswith(text[:size])), 0)

@@ -1,11 +1,12 @@
 """Log-ins at a service that the call itself addresses: own Grafana, Argo CD, Home Assistant, a tenant at Okta.
 
-One password or token, in the field and at the path where the product takes it, and nothing else: the service that the
-password is for is where it goes. ``config/detectors/log_ins.yaml`` is the table.
+One password or token, and the secret of the program that signs in, in the fields and at the path where the product
+takes them, and nothing else: the service that they are for is where they go. ``config/detectors/log_ins.yaml`` is the
+table.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -17,9 +18,11 @@ from headgate.detectors.model import Finding
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _KINDS: Final = frozenset(("password", "token", "json_web_token", "jwt"))
-_FIELD: Final = re.compile(r"\$\.body\.([A-Za-z0-9_]+)(?:\[0\])?")
+_FIELD: Final = re.compile(r"\$\.body(\.params)?\.([A-Za-z0-9_]+)(?:\[0\])?")
+_JSON_RPC: Final = frozenset(("jsonrpc", "id", "method", "params"))
 _TEXT_MAX: Final = 256
 _SECRET_MAX: Final = 4096
+_SECRETS_MAX: Final = 2
 _WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
 _REGISTERED_LABELS: Final = 2
 _TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
@@ -50,11 +53,14 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class LogIns:
-    """``secrets``: names of fields that take a password or token; ``users``: that take who logs in, without whom a
-    password is no log-in; ``beside``: what else stands in such a body. ``elsewhere``: hosts that anyone has at once."""
+    """Names of fields. ``secrets`` take a password, no log-in without one of ``users``; ``alone`` take a token;
+    ``of_programs``: the secret of who signs in for a user, beside one of them; ``beside``: what else such a body has.
+    ``elsewhere``: hosts that anyone has at once."""
 
     products: tuple[Product, ...]
     secrets: frozenset[str]
+    alone: frozenset[str]
+    of_programs: frozenset[str]
     users: frozenset[str]
     beside: frozenset[str]
     elsewhere: tuple[str, ...]
@@ -64,35 +70,50 @@ class LogIns:
 def log_ins() -> LogIns:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "log_ins.yaml"))
-    document.only("secrets", "users", "beside", "elsewhere", "products")
+    document.only("secrets", "alone", "of_programs", "users", "beside", "elsewhere", "products")
     products = document.section("products")
-    secrets, users, beside = (frozenset(document.strings(one)) for one in ("secrets", "users", "beside"))
-    elsewhere = tuple(f".{one}" for one in document.strings("elsewhere"))
-    return LogIns(tuple(_product(products.section(one)) for one in products.members), secrets, users, beside, elsewhere)
+    return LogIns(
+        products=tuple(_product(products.section(one)) for one in products.members),
+        secrets=frozenset(document.strings("secrets")),
+        alone=frozenset(document.strings("alone")),
+        of_programs=frozenset(document.strings("of_programs")),
+        users=frozenset(document.strings("users")),
+        beside=frozenset(document.strings("beside")),
+        elsewhere=tuple(f".{one}" for one in document.strings("elsewhere")),
+    )
 
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
-    """Whether ``findings``, all of a call over TLS, are the one credential of a log-in at this host and path."""
-    found = _FIELD.fullmatch(findings[0].place.path) if len(findings) == 1 and not findings[0].place.steps else None
-    if found is None or findings[0].kind not in _KINDS:
-        return False
+    """Whether ``findings``, all of a call over TLS, are the credentials of one log-in at this host and path."""
+    whole = [one for one in findings if one.kind in _KINDS and not one.place.steps]
+    found = [one for one in (_FIELD.fullmatch(finding.place.path) for finding in whole) if one is not None]
+    fields, inside = {one[2] for one in found}, {one[1] for one in found}
     http, body, known = value.get("http"), value.get("body"), log_ins()
+    if len(fields) < len(findings) or len(inside) > 1:
+        return False
     if not isinstance(http, dict) or http.get("method") != "POST" or http.get("query") or not isinstance(body, dict):
         return False
     if host.endswith(known.elsewhere) or not any(one.takes(host, path.rstrip("/")) for one in known.products):
         return False
-    return _is_of_log_in(body, found[1], known)
+    if inside == {None}:
+        return _is_of_log_in(body, fields, known)
+    params = body.get("params")  # JSON-RPC 2.0, section 4
+    return body.keys() <= _JSON_RPC and isinstance(params, dict) and _is_of_log_in(params, fields, known)
 
 
-def _is_of_log_in(body: Mapping[str, JsonValue], field: str, known: LogIns) -> bool:
+def _is_of_log_in(body: Mapping[str, JsonValue], fields: Set[str], known: LogIns) -> bool:
     texts = {name: _text(member) for name, member in body.items()}
-    secret = texts.pop(field, None)
-    names = frozenset(name.lower() for name in texts)
-    if field.lower() not in known.secrets or secret is None or len(secret) > _SECRET_MAX:
+    secrets = [texts.pop(field, None) for field in fields]
+    others = frozenset(name.lower() for name in texts)
+    if any(one is None or len(one) > _SECRET_MAX for one in secrets):
         return False
-    if any(one is None or len(one) > _TEXT_MAX for one in texts.values()) or not names <= known.beside | known.users:
+    if any(one is None or len(one) > _TEXT_MAX for one in texts.values()) or not others <= known.beside | known.users:
         return False
-    return "token" in field.lower() or not names.isdisjoint(known.users)
+    names = {field.lower() for field in fields}
+    of_whom = names - known.of_programs or names
+    if len(of_whom) > 1 or len(fields) > _SECRETS_MAX or len(names) < len(fields):
+        return False
+    return of_whom <= known.alone or (of_whom <= known.secrets and not others.isdisjoint(known.users))
 
 
 def _text(member: JsonValue) -> str | None:

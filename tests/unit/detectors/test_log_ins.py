@@ -8,16 +8,18 @@ import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.log_ins import log_ins
+from headgate.kernel.canonical_json import JsonObject
 
 _PASSWORD = "Falcon.river8812"
 _TOKEN = "9QX7ZP2LK4M8N1B5c3vR7tWq"
 
 
 def _found(host: str, path: str, body: Any, method: str = "POST", scheme: str = "https", **parts: Any) -> bool:
-    http = {"method": method, "scheme": scheme, "host": host, "path": path, "query": parts}
+    http: JsonObject = {"method": method, "scheme": scheme, "host": host, "path": path, "query": parts}
     return bool(assess(EmbeddedModel.SECRETS, {"tool": "http", "http": http, "body": body}).issues)
 
 
+_JWT = "eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiJ3ZWIiLCJleHAiOjE3OTMwMDAwMDB9.4fQ9xZr7Lm2Wv8Kc1Tn6Yb3Hs5Jd0Pq"
 _USER = {"username": "ops@northwind.example", "password": _PASSWORD}
 _REFRESH = {"grant_type": ["refresh_token"], "refresh_token": [_TOKEN], "client_id": ["cli"]}
 _LOG_INS = [
@@ -30,6 +32,16 @@ _LOG_INS = [
     ("metabase.northwind.example", "/api/session", _USER),
     ("shop.northwind.example", "/rest/V1/integration/admin/token", _USER),
     ("gitlab.northwind.example", "/oauth/token", {"client_id": "a1b2", "client_secret": _TOKEN, "grant_type": "x"}),
+    ("sso.northwind.example", "/as/token.oauth2", {**_REFRESH, "client_secret": [_TOKEN[::-1]]}),
+    ("idp.northwind.example", "/connect/token", {"client_assertion": [_JWT], "client_assertion_type": ["urn:x"]}),
+    ("idp.northwind.example", "/oauth2/token", {**_USER, "client_id": "cli", "client_secret": _TOKEN, "totp": 123456}),
+    ("vault.northwind.example", "/v1/auth/kubernetes/login", {"role": "web", "jwt": _JWT}),
+    ("jenkins.northwind.example", "/j_spring_security_check", {"j_username": ["ops"], "j_password": [_PASSWORD]}),
+    (
+        "erp.northwind.example",
+        "/web/session/authenticate",
+        {"jsonrpc": "2.0", "id": 1, "method": "call", "params": {"db": "a", "login": "ops", "password": _PASSWORD}},
+    ),
 ]
 
 
@@ -57,6 +69,10 @@ def test_a_log_in_at_ones_own_service_is_no_leak(host: str, path: str, body: Any
         {"user": "ops", "password": [_PASSWORD, "Silver.lake4410"]},
         [{"user": "ops", "password": _PASSWORD}],
         {"user": "ops", "password": "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"},
+        {"user": "ops", "password": _PASSWORD, "Password": "Silver.lake4410"},
+        {"refresh_token": _TOKEN, "client_secret": _TOKEN[::-1], "client_assertion": _JWT},
+        {"jsonrpc": "2.0", "params": {"user": "ops", "password": _PASSWORD}, "note": "of the bank"},
+        {"user": "ops", "password": _PASSWORD, "params": {"user": "ops", "password": "Silver.lake4410"}},
     ],
 )
 def test_more_than_a_log_in_is_a_leak(body: Any) -> None:

@@ -90,3 +90,21 @@ def test_beginnings_far_back_do_not_hide_a_near_one() -> None:
     decoys = ["gh" + "p_" + "." * 240] * 16
     joined = (JoinedText((*decoys, "hello", token[:20]), token[20:], ".body"),)
     assert assess(EmbeddedModel.SECRETS, {"a": 1}, joined=joined).issues == ("github_token",)
+
+
+def test_a_request_beside_one_with_a_credential_is_as_it_would_be_alone() -> None:
+    windows = RequestWindows(lambda: 0.0)
+    token = credentials.gitlab(random.Random(4))  # noqa: S311 - repeatable, not secret
+    bodies: list[JsonValue] = [{"a": f"the key is {token} .", "b": "1"}, {"limit": "250", "page": "eyJkaXJlY3Rpb24i"}]
+    for number, body in enumerate(bodies):
+        value: JsonValue = {"params": body}
+        joined = windows.enter("org", "agent", windows.read(str(number), value))
+    assert any(token in before for one in joined for before in one.before)
+    assert not assess(EmbeddedModel.SECRETS, value, joined=joined).issues
+
+
+def test_a_credential_with_the_next_field_behind_it_is_found_once() -> None:
+    token = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ3ZWIiLCJleHAiOjE3OTMwMDAwMDB9.4fQ9xZr7Lm2Wv8Kc1Tn6Yb3Hs5Jd0Pq"
+    value: JsonValue = {"params": {"a": token, "b": "openid", "c": "groups"}}
+    found = assess(EmbeddedModel.SECRETS, value).inspection.findings
+    assert [(one.kind, one.place.path) for one in found] == [("json_web_token", "$.params.a")]

@@ -1,0 +1,63 @@
+"""A JSON web token is no finding where it was issued, and where it is for; anywhere else it is one."""
+
+import json
+from base64 import urlsafe_b64encode
+from typing import Any
+
+import pytest
+
+from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.token_audience import belongs_to
+
+_HOST = "id.northwind.example"
+
+
+def _call(host: str, body: Any, scheme: str = "https") -> Any:
+    http = {"method": "POST", "scheme": scheme, "host": host, "path": "/anything", "query": {}}
+    return {"http": http, "body": body}
+
+
+def _token(claims: Any) -> str:
+    head, body = (
+        urlsafe_b64encode(json.dumps(one).encode()).decode().rstrip("=") for one in ({"alg": "RS256"}, claims)
+    )
+    return f"{head}.{body}.4fQ9xZr7Lm2Wv8Kc1Tn6Yb3Hs5Jd0Pq9Lm2Wv8Kc1Tn6Yb3H"
+
+
+@pytest.mark.parametrize(
+    ("claims", "belongs"),
+    [
+        ({"iss": f"https://{_HOST}/realms/main"}, True),
+        ({"iss": "web", "aud": f"https://{_HOST}:8443/token"}, True),
+        ({"iss": "web", "aud": ["api", f"https://{_HOST}"]}, True),
+        ({"iss": "web"}, False),
+        ({"sub": f"https://{_HOST}"}, False),
+        ({"iss": f"http://{_HOST}"}, False),
+        ({"iss": _HOST, "aud": 7}, False),
+        ({"iss": f"https://{_HOST}.out.example"}, False),
+        ({"iss": f"https://out.example/{_HOST}"}, False),
+        ({"iss": "https://[", "aud": None}, False),
+    ],
+)
+def test_a_token_belongs_where_its_claims_say(claims: Any, belongs: bool) -> None:
+    token = _token(claims)
+    body = {"grant_type": ["client_credentials"], "client_assertion": [token], "scope": ["accounts"]}
+
+    assert belongs_to(token, _HOST) is belongs
+    assert bool(assess(EmbeddedModel.SECRETS, _call(_HOST, body)).issues) is not belongs
+    assert assess(EmbeddedModel.SECRETS, _call("other.example", body)).issues
+    assert assess(EmbeddedModel.SECRETS, _call(_HOST, body, "http")).issues
+
+
+@pytest.mark.parametrize(
+    "token",
+    ["", "a.b", _token([f"https://{_HOST}"]), "a.b.c", "a.!!!.c", f"a.{urlsafe_b64encode(b'{').decode()}.c", "a.é.c"],
+)
+def test_what_cannot_be_read_belongs_nowhere(token: str) -> None:
+    assert not belongs_to(token, _HOST)
+
+
+def test_a_token_that_is_no_finding_hides_no_other_one() -> None:
+    body = {"client_assertion": _token({"iss": f"https://{_HOST}"}), "note": "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"}
+
+    assert assess(EmbeddedModel.SECRETS, _call(_HOST, body)).issues == ("github_token",)
