@@ -13,7 +13,7 @@ from headgate.client import operations
 
 @click.group("set-aside")
 def set_aside() -> None:
-    """Entries of the journal that could not be applied: list, apply."""
+    """Journal entries that could not be applied: list, apply."""
 
 
 @set_aside.command("list")
@@ -58,7 +58,7 @@ def _first_line(failure: str) -> str:
 @result_option
 @client_option
 def apply_entry(client: ApiClient, entry: str, as_json: bool) -> None:
-    """Apply an entry that was set aside, after its cause is mended.
+    """Apply an entry that was set aside, after you have removed the cause.
 
     ENTRY is the name that headgate audit set-aside list prints. The event journal_entry.applied records who did it. If
     the entry still cannot be applied, the command says why, and the entry stays set aside.

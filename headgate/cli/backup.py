@@ -34,7 +34,7 @@ def backup() -> None:
     help="The file, or a folder for it. Default: headgate-TIME.backup in the current folder.",
 )
 @passphrase_option
-@click.option("--unencrypted", is_flag=True, help="Encrypt nothing. The file holds keys that open everything.")
+@click.option("--unencrypted", is_flag=True, help="Do not encrypt the file. Its keys then open all secrets.")
 @click.option("--without-keys", is_flag=True, help="Only the database: the keys are kept elsewhere.")
 @result_option
 @data_dir_option
@@ -50,8 +50,7 @@ def create(
 ) -> None:
     """Back up the database and the keys of an instance to one file (mode 0600). A running instance keeps running.
 
-    The file is encrypted under a passphrase. Without the passphrase nobody can restore it: keep it in another place
-    than the backups.
+    A passphrase encrypts the file. A backup cannot be restored without it: keep the passphrase apart from the backups.
     """
     with loading():
         from headgate.backup.create import Order, create_backup  # noqa: PLC0415 - loaded by this command only
@@ -92,7 +91,7 @@ def verify(file: Path, passphrase_file: Path | None, as_json: bool) -> None:
     """Compare all parts of a backup with the digests in its manifest. Needs no instance.
 
     With the passphrase, also decrypt all parts and authenticate the manifest: without it, a person who may write the
-    file could replace both. Exit status 1 if the file is not the backup that was made.
+    file could replace both. Exit status 1 if the file was changed.
     """
     with loading():
         from headgate.backup.verify import verify_backup  # noqa: PLC0415 - loaded by this command only

@@ -80,7 +80,7 @@ def list_all(client: ApiClient, open_only: bool, limit: int, as_json: bool) -> N
 @json_option
 @client_option
 def end(client: ApiClient, glass_id: str, as_json: bool) -> None:
-    """End a use that you opened, before its time. A second person must still review it."""
+    """End a use that you opened, early. A second person must still review it."""
     answer = client.send(operations.end_break_glass, id_of(client, BREAK_GLASS, glass_id))
     if as_json:
         show_json(answer)

@@ -20,18 +20,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def canaries() -> None:
-    """Canary tokens: values that you put where nobody needs them, and that no call may hold."""
+    """Canary tokens: planted values that no call may contain."""
 
 
 @canaries.command()
 @click.argument("name")
-@click.option(
-    "--value-stdin", is_flag=True, help="Read the value from standard input. Without it, a random one is made."
-)
+@click.option("--value-stdin", is_flag=True, help="Read the value from standard input. Default: a random value.")
 @json_option
 @client_option
 def create(client: ApiClient, name: str, value_stdin: bool, as_json: bool) -> None:
-    """Create a canary token. Prints a value that it made, once. NAME says where you put it."""
+    """Create a canary token. Prints a generated value, once. NAME says where you plant it."""
     body: NewCanary = {"name": name}
     if value_stdin:
         body["value"] = sys.stdin.readline().strip()
@@ -79,7 +77,7 @@ def list_all(client: ApiClient, as_json: bool) -> None:
 @json_option
 @client_option
 def revoke(client: ApiClient, canary: str, as_json: bool) -> None:
-    """Revoke a canary token (name or id): calls may hold its value again."""
+    """Revoke a canary token (name or id): calls may contain its value again."""
     answer = client.send(operations.delete_canary, id_of(client, CANARY, canary))
     if as_json:
         show_json(answer)

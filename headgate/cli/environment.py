@@ -52,8 +52,8 @@ def env(form: str, as_json: bool, runtime_file: Path | None) -> None:
 def run(isolate: bool, runtime_file: Path | None, command: tuple[str, ...]) -> None:
     """Run COMMAND with the variables of headgate env: headgate run -- python my_agent.py
 
-    With --isolate, programs that ignore these variables cannot call around the proxy: COMMAND and all that it starts
-    have a network of their own, which leads to the proxy only.
+    With --isolate, programs that ignore these variables cannot bypass the proxy: COMMAND and its child processes have
+    their own network, whose only exit is the proxy.
     """
     program = shutil.which(command[0])
     if program is None:

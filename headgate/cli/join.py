@@ -20,14 +20,16 @@ from headgate.runtime.agent_access import joined_folder, write_access
 
 @click.command()
 @click.argument("url")
-@click.option("--key", help="The agent's key; - reads it from standard input. Default: HEADGATE_AGENT_KEY, or asked.")
+@click.option(
+    "--key", help="The agent's key; - reads it from standard input. Default: HEADGATE_AGENT_KEY, or a prompt."
+)
 @click.option(
     "--ca-sha256",
     "fingerprints",
     metavar="HEX",
     multiple=True,
     envvar=FINGERPRINTS_VARIABLE,
-    help=f"Trust only this certificate authority ({FINGERPRINTS_VARIABLE}). Required where URL is not encrypted.",
+    help=f"Trust only this certificate authority ({FINGERPRINTS_VARIABLE}). Required if URL is not https.",
 )
 @result_option
 def join(url: str, key: str | None, fingerprints: tuple[str, ...], as_json: bool) -> None:

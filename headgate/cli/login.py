@@ -25,7 +25,7 @@ from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_
     "roles",
     type=click.Choice([role.value for role in Role]),
     multiple=True,
-    help="Repeatable. Without it: admin, and operator too for the user administrator, whom headgate up made so.",
+    help="Repeatable. Default: admin; for the user administrator also operator.",
 )
 @click.option("--organization", default=DEFAULT_ORGANIZATION_ID, show_default="the first one")
 @click.option("--minutes", type=click.IntRange(1, 60), default=10, show_default=True, help="Validity.")

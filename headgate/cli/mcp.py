@@ -29,7 +29,7 @@ from headgate.protocols.names import fit_name
 def mcp(name: str | None, hold_seconds: float, runtime_file: Path | None, command: tuple[str, ...]) -> None:
     """Run an MCP server whose messages are decided by policies: headgate mcp -- npx some-server
 
-    An MCP client starts this command in place of COMMAND. It uses HEADGATE_API_URL and HEADGATE_AGENT_KEY (headgate env
+    An MCP client starts this command instead of COMMAND. It uses HEADGATE_API_URL and HEADGATE_AGENT_KEY (headgate env
     prints both), or else the gate that headgate run would use.
     """
     server = f"mcp_{fit_name(name or PurePath(command[0]).name)}"

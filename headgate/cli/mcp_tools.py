@@ -24,7 +24,7 @@ def mcp_tools() -> None:
 
 
 @mcp_tools.command("list")
-@click.option("--changed", "changed_only", is_flag=True, help="Only tools to be accepted.")
+@click.option("--changed", "changed_only", is_flag=True, help="Only tools with a changed definition.")
 @click.option("--server", help="Only tools of this server, as actions name it: mcp_tools_example.")
 @click.option("--limit", type=click.IntRange(1, 200), default=50, show_default=True)
 @json_option
@@ -89,7 +89,7 @@ def accept(client: ApiClient, tool_id: str, sha256: str | None, as_json: bool) -
 @json_option
 @client_option
 def forget(client: ApiClient, server: str, yes: bool, as_json: bool) -> None:
-    """Forget all tools of a server: the definitions that are seen next are accepted."""
+    """Forget all tools of a server. The definitions that it lists next are accepted."""
     confirm(f"Forget all tools of {safe(server)} and accept the definitions that are seen next?", yes=yes)
     answer = client.send(operations.delete_mcp_tools, server=server)
     if as_json:

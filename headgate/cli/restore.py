@@ -29,7 +29,7 @@ from headgate.kernel.loading import loading
 @click.option(
     "--database-only",
     is_flag=True,
-    help="Restore only a database of your own (HEADGATE_DATABASE_URL); the keys that are here stay.",
+    help="Restore only a database of your own (HEADGATE_DATABASE_URL); the keys on this machine stay.",
 )
 @result_option
 @click.option(
@@ -48,9 +48,9 @@ def restore(
 ) -> None:
     """Restore a backup into an empty data directory, with the database in it or with an empty database of your own.
 
-    No instance may run there. What was recorded after the backup is lost from the database. The audit log of each
-    organization records the restore. Approvals that no call has used, grants and queued executions are withdrawn, as
-    they may have been used after the backup; all people sign in again. If the command was interrupted, run it again.
+    No instance may run there. The database loses all records made after the backup. The audit log of each organization
+    records the restore. Unused approvals, grants and queued executions are withdrawn, because they may have been used
+    after the backup. All people must sign in again. If the command was interrupted, run it again.
     """
     with loading():
         from headgate.backup.restore import RestoreOrder, restore_backup  # noqa: PLC0415 - loaded by this command only

@@ -21,7 +21,7 @@ from headgate.kernel.loading import loading
 @result_option
 @data_dir_option
 def upgrade(old_binaries: Path | None, as_json: bool, data_dir: Path | None) -> None:
-    """Move the embedded database to the major version of PostgreSQL that this version of Headgate brings.
+    """Move the embedded database to the major version of PostgreSQL that this version of Headgate uses.
 
     Stop the instance and make a backup first. The old database is kept in a folder before-upgrade-TIME. If the command
     was interrupted, run it again.

@@ -39,9 +39,9 @@ def installation_option[**P, R](command: Callable[P, R]) -> Callable[P, R]:
 @data_dir_option
 @runtime_file_option
 def wrap(kms: str, installation: str, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """Wrap the master keys in the file with a key in AWS KMS, Vault or OpenBao. The file alone then opens nothing.
+    """Wrap the master keys in the file with a key in AWS KMS, Vault or OpenBao. The file alone then reveals nothing.
 
-    Each process unwraps them once, when it starts. Keys that another key wraps are wrapped with this one instead.
+    Each process unwraps them once, when it starts. Keys that another key wraps are rewrapped with this one.
     Earlier copies of the file may hold the keys in the clear: rotate, then retire the old keys.
     """
     wrapping, settings = parse_wrapping(kms, installation), read_settings()
