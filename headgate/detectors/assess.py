@@ -25,6 +25,7 @@ from headgate.detectors.named_values import find_named_values
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
+from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.transfers import find_transfers
@@ -119,6 +120,8 @@ class AssessedContent:
         inspection = self._content.inspection(self._look(query))
         if model is EmbeddedModel.SECRETS:
             inspection = replace(inspection, findings=without_expected(inspection.findings, self._value))
+        elif model is EmbeddedModel.COMMANDS:
+            inspection = replace(inspection, findings=not_searched_for(inspection.findings, self._value))
         heuristic = model in HEURISTICS
         risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
         confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)

@@ -13,7 +13,7 @@ from typing import Final
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.log_ins import is_log_in
-from headgate.detectors.model import Finding, Place, Span
+from headgate.detectors.model import Finding, Place, text_at_path
 from headgate.detectors.secret_stores import is_kept
 from headgate.detectors.token_audience import belongs_to
 from headgate.kernel.canonical_json import JsonValue
@@ -92,19 +92,9 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
 
 
 def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
-    token = _text_at(value, finding.span) if finding.kind in _WEB_TOKENS else None
-    return token is not None and belongs_to(token, host)
-
-
-def _text_at(value: JsonValue, span: Span | None) -> str | None:
-    for key in () if span is None else span.path:
-        if isinstance(value, dict) and isinstance(key, str):
-            value = value.get(key)
-        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
-            value = value[key]
-        else:
-            return None
-    return value[span.start : span.end] if span is not None and isinstance(value, str) else None
+    span = finding.span if finding.kind in _WEB_TOKENS else None
+    text = None if span is None else text_at_path(value, span.path)
+    return span is not None and text is not None and belongs_to(text[span.start : span.end], host)
 
 
 def _parameter(place: Place) -> str:

@@ -4,11 +4,12 @@ A finding never carries what was found, only a masked sample of it. A gap says w
 decides by findings must hold what has gaps, because nothing found is then no proof of nothing there.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _SHOWN_CHARACTERS: Final = 3
 _SHOWN_FROM_LENGTH: Final = 12
@@ -60,6 +61,18 @@ class Span:
     path: tuple[str | int, ...]
     start: int
     end: int
+
+
+def text_at_path(value: JsonValue, path: Iterable[str | int]) -> str | None:
+    """None: there is none."""
+    for key in path:
+        if isinstance(value, dict) and isinstance(key, str):
+            value = value.get(key)
+        elif isinstance(value, list) and isinstance(key, int) and key < len(value):
+            value = value[key]
+        else:
+            return None
+    return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)
