@@ -1,5 +1,6 @@
-"""Records that the labels of a host name spell out: a card or an account, a person's date of birth, a credential with
-the word for it, lines of numbers (MITRE ATT&CK T1048.003). Nothing is encoded, so that only what they are tells.
+"""Records that the labels of a host name spell out: a card or an account, a person's date of birth, number or mail
+address, a credential with the word for it, lines of numbers (MITRE ATT&CK T1048.003). Nothing is encoded, so that only
+what they are tells.
 """
 
 import re
@@ -9,11 +10,30 @@ from typing import Final
 from headgate.detectors.payments import is_account, passes_luhn, scheme
 
 _CARD: Final = re.compile(r"(?<![0-9])[0-9]{15,16}(?![0-9])")
+_IN_FOURS: Final = re.compile(r"(?<![0-9])(?<![0-9]-)[0-9]{4}(?:-[0-9]{4}){3}(?![0-9])(?!-[0-9])")
 _ACCOUNT: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _BIRTH: Final = re.compile(r"-(?:19[2-9][0-9]|200[0-9])-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])(?:-|$)")
+_BORN: Final = re.compile(
+    r"(?:^|-)(?:born|birth(?:day|date)?|dob|geb(?:oren)?|n[ée]e?|naiss(?:ance)?|nac(?:ido|ida|imiento)?|nasc(?:ido|ida)?|nat[oa]"
+    r"|ur|urodz|fodt|fodd)-?(?:(?:19[2-9]|20[0-4])[0-9]-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])"
+    r"|(?:0[1-9]|[12][0-9]|3[01])-?(?:0[1-9]|1[0-2])-?(?:19[2-9]|20[0-4])[0-9])(?:-|$)"
+)
+_SOCIAL_SECURITY: Final = re.compile(
+    r"(?<![0-9])(?!000|666|9)[0-9]{3}-(?!00)[0-9]{2}-(?!0000|19[0-9]{2}|20[0-9]{2})[0-9]{4}(?![0-9])(?!-[0-9])"
+)
+"""No year stands at its end, as in the name of a build."""
+_MAILBOX: Final = re.compile(
+    r"[a-z0-9]-+(?:at|aet|arroba|chiocciola)-+[a-z0-9-]{1,40}-+(?:dot|punkt|punto|ponto|point|kropka)-+"
+    r"(?:[a-z]{2,4}|email|online|cloud|example)(?:-|$)"
+)
+_ALIKE: Final = re.compile(r"(?<![0-9a-z])[0-9]{8,12}(?![0-9a-z])")
+_DAY: Final = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9](?:[0-9]{2}){0,2}")
+_ALIKE_MIN: Final = 3
+_CARDS_MIN: Final = 2
 _NAMES_BEFORE: Final = re.compile(r"^[a-z]{3,}-[a-z]{3,}(?:-[a-z]+)*$")
 _CREDENTIAL: Final = re.compile(
     r"(?:^|-)(?:secret|password|passwd|pass|pwd|token|apikey|api-key|access-key|[sr]k-live)(?:-[a-z]{1,12})?-([a-z0-9-]{8,})$"
+    r"|^[a-z]{0,12}sess(?:ion|key)(?:-?id)?-([a-z0-9]{8,})$"
 )
 _USER: Final = re.compile(r"(?:user|username|usr|login|mail|email|account|uid)-[a-z0-9-]{4,}")
 _RANDOM_MIN: Final = 20
@@ -25,15 +45,41 @@ _LINE_PARTS_MIN: Final = 2
 _LINE_DIGITS_MIN: Final = 6
 
 
+def tells_person(own: Sequence[str]) -> bool:
+    """Whether a label has a person's number, date of birth or mail address. ``own``: the labels below the registered
+    domain. No cloud makes such a name, so that this holds for names of buckets and machines too."""
+    return any("-" in one and _tells_person(one.lower()) for one in own)
+
+
+def _tells_person(label: str) -> bool:
+    return any(one.search(label) is not None for one in (_SOCIAL_SECURITY, _BORN, _MAILBOX))
+
+
 def tells_record(own: Sequence[str]) -> bool:
     """``own``: the labels below the registered domain."""
     labels = [one.lower() for one in own]
-    return any(_tells(one) for one in labels if "-" in one) or _is_log_in(labels) or _is_table(labels)
+    return (
+        any(_tells(one) for one in labels if "-" in one)
+        or _has_cards(".".join(labels))
+        or _is_log_in(labels)
+        or _is_table(labels)
+    )
+
+
+def _has_cards(text: str) -> bool:
+    """Several numbers of cards, forwards or backwards. Of one alone the checksum may be right by chance."""
+    return len({one for one in _CARD.findall(text) if _is_card(one) or _is_card(one[::-1])}) >= _CARDS_MIN
+
+
+def _is_card(number: str) -> bool:
+    return scheme(number) is not None and passes_luhn(number)
 
 
 def _tells(label: str) -> bool:
     """A label in which hyphens separate what it tells."""
-    if any(scheme(one) and passes_luhn(one) for one in _CARD.findall(label)):
+    if any(map(_is_card, _CARD.findall(label) + _grouped(label))):
+        return True
+    if len({one for one in _ALIKE.findall(label) if _DAY.fullmatch(one) is None}) >= _ALIKE_MIN:
         return True
     parts = label.upper().split("-")
     if any(_ACCOUNT.fullmatch(one) is not None and is_account(one) for one in parts):
@@ -42,7 +88,12 @@ def _tells(label: str) -> bool:
     if birth is not None and _NAMES_BEFORE.match(label[: birth.start()]) is not None:
         return True
     found = _CREDENTIAL.search(label)
-    return found is not None and any(map(_is_random, found[1].split("-")))
+    return found is not None and any(map(_is_random, (found[1] or found[2]).split("-")))
+
+
+def _grouped(label: str) -> list[str]:
+    """Numbers in groups of four, as they are printed on cards."""
+    return [one.replace("-", "") for one in _IN_FOURS.findall(label)]
 
 
 def _is_random(part: str) -> bool:
@@ -53,7 +104,7 @@ def _is_random(part: str) -> bool:
 
 def _is_log_in(labels: Sequence[str]) -> bool:
     """A user's name in one label, and a password with digits in another."""
-    passwords = [found[1] for one in labels if (found := _CREDENTIAL.match(one)) is not None]
+    passwords = [found[1] or found[2] for one in labels if (found := _CREDENTIAL.match(one)) is not None]
     return any(sum(one.isdigit() for one in text) >= _PASSWORD_DIGITS_MIN for text in passwords) and any(
         _USER.fullmatch(one) for one in labels
     )

@@ -17,7 +17,7 @@ from regorus import BytePattern
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.entropy import bits_per_character
-from headgate.detectors.host_name_records import tells_record
+from headgate.detectors.host_name_records import tells_person, tells_record
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -54,7 +54,15 @@ _LETTERS_SHARE_MIN: Final = 0.6
 _LONG_TEXT_BYTES: Final = 14
 """So many printable bytes do not come by chance, with fewer letters too."""
 _LONG_LETTERS_SHARE_MIN: Final = 0.3
+_RECORD_SHARE_MIN: Final = 0.9
+_NUMBERS: Final = frozenset(b"0123456789 -./:;,|_=")
 _DENSE_LABEL_MIN: Final = 16
+_PIECE: Final = re.compile(r"(?=.{8})(?:[0-9a-f]+|(?!.*[a-z]{4})[a-z0-9]+)")
+_SWITCH: Final = re.compile(r"[a-z][0-9]|[0-9](?=[a-z])")
+_SWITCHES_MIN: Final = 3
+_PIECES_MIN: Final = 3
+_PIECES_CHARACTERS_MIN: Final = 32
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PART_MIN: Final = 16
 """Of a label between its hyphens."""
 _DENSE_CHARACTERS_MIN: Final = 32
@@ -86,19 +94,23 @@ def has_readable_labels(name: str) -> bool:
 
 
 def carries_data(name: str) -> bool:
-    """Whether its labels are data that is encoded."""
+    """Whether its labels are data that is encoded, or spell a record."""
     verdict = _judged(name)
-    return verdict is not None and verdict[0] == ENCODED
+    return verdict is not None and verdict[0] in (ENCODED, RECORD)
 
 
 def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
     if has_readable_labels(name):
         return ENCODED, _DECODES
+    own = _own_labels(name)
+    if tells_person(own):
+        return RECORD, _TELLS_RECORD
     if name.lower().endswith(digest_suffixes()):
         return None
-    own = _own_labels(name)
     if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN or _is_in_capitals(name, own):
+        return ENCODED, _DENSE
+    if _is_in_pieces(name.lower(), own):
         return ENCODED, _DENSE
     if _imitates(name.lower(), own):
         return IMITATED, _IMITATES
@@ -107,6 +119,18 @@ def _judged(name: str) -> tuple[str, float] | None:
     if len(_labels(name)) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
         return LONG, _TOO_LONG
     return (WORDS, _IN_WORDS) if _is_in_words(name.lower()) else None
+
+
+def _is_in_pieces(name: str, own: list[str]) -> bool:
+    """Whether a digest or a key is cut into pieces that are short by themselves (``2147b820.31b34a52.17115cf5.x``). In
+    a piece letters and digits take turns, as in no name of a machine; a UUID is whole."""
+    parts = [part for one in own if _UUID.fullmatch(one.lower()) is None for part in one.lower().split("-")]
+    pieces = [one for one in parts if _PIECE.fullmatch(one) and len(_SWITCH.findall(one)) >= _SWITCHES_MIN]
+    return (
+        len(pieces) >= _PIECES_MIN
+        and sum(map(len, pieces)) >= _PIECES_CHARACTERS_MIN
+        and not name.rstrip(".").endswith(private_suffixes())
+    )
 
 
 def _imitates(name: str, own: list[str]) -> bool:
@@ -174,8 +198,17 @@ def _decoded(label: str) -> Iterator[bytes]:
 def _is_readable(text: bytes) -> bool:
     if len(text) < _TEXT_BYTES_MIN or not all(0x20 <= one < 0x7F for one in text):
         return False
-    share = _LONG_LETTERS_SHARE_MIN if len(text) >= _LONG_TEXT_BYTES else _LETTERS_SHARE_MIN
-    return sum(chr(one).isalpha() or one == 0x20 for one in text) >= share * len(text)
+    if _NUMBERS.issuperset(text):  # a card, a date, a sum: by chance one of 10^8 keys looks so
+        return True
+    letters = sum(chr(one).isalpha() or one == 0x20 for one in text)
+    if len(text) >= _LONG_TEXT_BYTES:
+        return letters >= _LONG_LETTERS_SHARE_MIN * len(text) or (letters > 0 and _is_record(text))
+    return letters >= _LETTERS_SHARE_MIN * len(text)
+
+
+def _is_record(text: bytes) -> bool:
+    """Words and numbers, and little else (``cpf123.456.789-09``)."""
+    return sum(chr(one).isalnum() or one in _NUMBERS for one in text) >= _RECORD_SHARE_MIN * len(text)
 
 
 def _is_dense(label: str) -> bool:
