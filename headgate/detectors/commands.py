@@ -14,15 +14,15 @@ from fnmatch import translate
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, PatternError
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.shell import opened, plain_command
+from headgate.detectors.table_entries import compiled, weight_of
 from headgate.detectors.transfers import MONEY_TRANSFER
-from headgate.kernel.errors import ValidationError
 
 _BEFORE_BYTES: Final = 256
 _AFTER_BYTES: Final = 1024
@@ -30,10 +30,10 @@ _NAMED: Final = 0.8
 _IN_A_COMMAND: Final = 0.75
 _IN_PROSE: Final = 0.35
 _END: Final = r"""(?:$|[\s"'<>|;&),:?#])"""
-_NAME: Final = r"(?:[^\n:]{1,160}:\s+)?"
+_NAME: Final = r"(?:[^\n:]+:\s+)?"
 """A member's name, in its words and as it is written, stands before its value in a document."""
 
-_ROOTED: Final = r"""(?:[/~]|[a-z]:[/\\])[^\n"';|&]{0,160}"""
+_ROOTED: Final = r"""(?:[/~]|[a-z]:[/\\])[^\n"';|&]*"""
 """A name that begins at a root may have spaces in it: ``Application Support``."""
 
 _COMMAND: Final = (
@@ -163,23 +163,17 @@ def _expanded(table: Commands, command: str) -> Iterator[str]:
 
 def _sign(section: Section) -> Sign:
     section.only("kind", "weight", "pattern", "unless", "example")
-    weight = section.members.get("weight")
-    if not isinstance(weight, float) or not 0 < weight < 1:
-        raise section.fail("weight", "a number between 0 and 1 is required")
     unless = _compiled(section, section.text("unless")) if "unless" in section.members else None
-    return Sign(section.text("kind"), _compiled(section, section.text("pattern")), weight, unless)
+    return Sign(section.text("kind"), _compiled(section, section.text("pattern")), weight_of(section), unless)
 
 
 def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
     path = f"(?:{'|'.join(files.strings(kind))})"
     yield Sign(kind, _compiled(files, rf"^\s*{_NAME}(?:file://)?(?:{_ROOTED}|[^\s\n]*){path}\s*$"), _NAMED)
-    in_command = rf"""(?:{_COMMAND}[^\n;&]{{0,160}}|(?:<|>|@|\(["'])\s*[^\s"']{{0,120}}){path}{_END}"""
+    in_command = rf"""(?:{_COMMAND}[^\n;&]*|(?:<|>|@|\(["'])\s*[^\s"']*){path}{_END}"""
     yield Sign(kind, _compiled(files, in_command), _IN_A_COMMAND)
     yield Sign(kind, _compiled(files, f"{path}{_END}"), _IN_PROSE)
 
 
 def _compiled(section: Section, pattern: str) -> BytePattern:
-    try:
-        return BytePattern(f"(?im){pattern}".encode())
-    except PatternError as error:
-        raise ValidationError(f"commands.yaml: RE2 does not accept a pattern: {error}") from error
+    return compiled(section, f"(?im){pattern}")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, KeywordSearch, PatternError
+from regorus import ByteMatch, BytePattern, KeywordSearch
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -20,7 +20,7 @@ from headgate.detectors.document import text_at
 from headgate.detectors.keyword_places import keyword_places
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled, weight_of
 
 _WORD: Final = (string.ascii_letters + string.digits).encode()
 _TEXT: Final = "text"
@@ -30,23 +30,32 @@ _CALL: Final = "call"
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``patterns`` all match in one text, or anywhere in the call; the first says where. ``unless``: what makes it
-    ordinary."""
+    ordinary. ``near``: matches of so many bytes are found, those of over twice as many are not, as a long line has any
+    two words somewhere. Not counted in the pattern: ``.{0,300}`` is compiled to 300 copies of ``.``."""
 
     kind: str
     weight: float
     in_text: bool
     patterns: tuple[BytePattern, ...]
     unless: BytePattern | None
+    near: int | None
 
     def place(self, buffer: bytes, start: int, end: int) -> tuple[int, int] | None:
         part = buffer[start:end] if self.in_text else buffer
-        found = self.patterns[0].search(part)
-        if found is None or not all(one.search(part) for one in self.patterns[1:]):
+        found = self._first(self.patterns[0], part)
+        if found is None or not all(self._first(one, part) for one in self.patterns[1:]):
             return None
         if self.unless is not None and self.unless.search(part):
             return None
         shift = start if self.in_text else 0
         return found.start() + shift, found.end() + shift
+
+    def _first(self, pattern: BytePattern, part: bytes) -> ByteMatch | None:
+        found = pattern.search(part)
+        if found is None or self.near is None or found.end() - found.start() <= self.near:
+            return found
+        windows = range(found.start(), len(part), self.near)
+        return next(filter(None, (pattern.search(part, at, at + 2 * self.near) for at in windows)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +111,12 @@ def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _rule(section: Section) -> Rule:
-    section.only("kind", "weight", "within", "words", "all", "unless", "example")
-    weight, within = section.members.get("weight"), section.text("within")
-    if not isinstance(weight, float) or not 0 < weight < 1:
-        raise section.fail("weight", "a number between 0 and 1 is required")
+    section.only("kind", "weight", "within", "words", "all", "near", "unless", "example")
+    within, near = section.text("within"), section.members.get("near")
     if within not in (_TEXT, _CALL):
         raise section.fail("within", f"'{_TEXT}' or '{_CALL}' is required")
-    patterns = tuple(_compiled(one) for one in section.strings("all"))
-    unless = _compiled(section.text("unless")) if "unless" in section.members else None
-    return Rule(section.text("kind"), weight, within == _TEXT, patterns, unless)
-
-
-def _compiled(pattern: str) -> BytePattern:
-    try:
-        return BytePattern(f"(?im){pattern}".encode())
-    except PatternError as error:
-        raise ValidationError(f"dangerous_calls.yaml: RE2 does not accept a pattern: {error}") from error
+    if near is not None and (not isinstance(near, int) or near < 1):
+        raise section.fail("near", "a number of bytes is required")
+    patterns = tuple(compiled(section, f"(?im){one}") for one in section.strings("all"))
+    unless = compiled(section, f"(?im){section.text('unless')}") if "unless" in section.members else None
+    return Rule(section.text("kind"), weight_of(section), within == _TEXT, patterns, unless, near)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, PatternError
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.context_words import ContextWords
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled
 
 HEALTH_DATA: Final = "health_data"
 _RECORD: Final = 0.9
@@ -94,7 +94,4 @@ def _names_a_person(near: bytes, start: int, words: ContextWords, known: HealthW
 
 def _compiled(section: Section, *patterns: str) -> BytePattern:
     joined = "|".join(f"(?:{one})" for one in patterns)
-    try:
-        return BytePattern(rf"(?i)\b(?:{joined})".encode())
-    except PatternError as error:
-        raise ValidationError(f"{section.where}: RE2 does not accept a pattern: {error}") from error
+    return compiled(section, rf"(?i)\b(?:{joined})")

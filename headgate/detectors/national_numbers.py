@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from regorus import ByteMatch, BytePattern, PatternError
+from regorus import ByteMatch, BytePattern
 
 from headgate.configuration.yaml_document import Section
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords, personal_data_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled
 
 _NEAR: Final = 0.95
 _STRICT: Final = 0.75
@@ -73,10 +73,7 @@ def _number(kind: str, section: Section) -> NationalNumber:
 def _pattern(section: Section, key: str) -> BytePattern | None:
     if key not in section.members:
         return None
-    try:
-        return BytePattern(rf"\b(?:{section.text(key)})\b".encode())
-    except PatternError as error:
-        raise ValidationError(f"{section.where}.{key}: RE2 does not accept it: {error}") from error
+    return compiled(section, rf"\b(?:{section.text(key)})\b")
 
 
 def find_national_numbers(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:

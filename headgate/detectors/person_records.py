@@ -13,13 +13,13 @@ from enum import StrEnum
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, LabelledPieces, PatternError
+from regorus import BytePattern, LabelledPieces
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled
 from headgate.kernel.short_key_cache import short_key_cache
 
 PERSON_RECORDS: Final = "person_records"
@@ -89,13 +89,8 @@ def person_words() -> PersonWords:
     document = read_document(resource_path("detectors", "person_records.yaml"))
     document.only("labels", "streets")
     section = document.section("labels")
-    try:
-        return PersonWords(
-            BytePattern(f"(?i){'|'.join(f'({_any_of(section.strings(name))})' for name in _OF_LABEL)}".encode()),
-            BytePattern(_any_of(document.strings("streets")).encode()),
-        )
-    except PatternError as error:
-        raise ValidationError(f"person_records.yaml: a pattern cannot be used: {error}") from error
+    labels = "|".join(f"({_any_of(section.strings(name))})" for name in _OF_LABEL)
+    return PersonWords(compiled(section, f"(?i){labels}"), compiled(document, _any_of(document.strings("streets"))))
 
 
 def _any_of(patterns: Sequence[str]) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from regorus import BytePattern, PatternError
+from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled, weight_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,8 @@ def phrases(name: str) -> tuple[Phrase, ...]:
     for category in document.members:
         for section in document.sections(category):
             section.only("weight", "pattern")
-            weight = section.members.get("weight")
-            if not isinstance(weight, float) or not 0 < weight < 1:
-                raise section.fail("weight", "a number between 0 and 1 is required")
-            try:
-                found.append(Phrase(category, BytePattern(f"(?i){section.text('pattern')}".encode()), weight))
-            except PatternError as error:
-                raise ValidationError(f"{section.where}: RE2 does not accept the pattern: {error}") from error
+            pattern = compiled(section, f"(?i){section.text('pattern')}")
+            found.append(Phrase(category, pattern, weight_of(section)))
     return tuple(found)
 
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from regorus import BytePattern, KeywordSearch, PatternError
+from regorus import BytePattern, KeywordSearch
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.keyword_places import keyword_places
 from headgate.detectors.secret_checks import CHECKS, Check, Placeholders
-from headgate.kernel.errors import ValidationError
+from headgate.detectors.table_entries import compiled
 
 _WINDOW_BYTES: Final = 16 * 1024
 """How far from its keyword a credential may reach; a private key of 8192 bits has 6.4 KB."""
@@ -188,12 +188,12 @@ def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], b
 
 
 def _any_of(section: Section, key: str) -> BytePattern:
-    return _compiled(section, "|".join(f"(?:{one})" for one in section.strings(key)))
+    return compiled(section, "|".join(f"(?:{one})" for one in section.strings(key)))
 
 
 def _service_value(kind: str, section: Section) -> ServiceValue:
     section.only("keywords", "value", "bits", "allowed")
-    return ServiceValue(kind, _compiled(section, section.text("value")), _number(section, "bits", 0))
+    return ServiceValue(kind, compiled(section, section.text("value")), _number(section, "bits", 0))
 
 
 def _format(kind: str, section: Section) -> SecretFormat:
@@ -208,7 +208,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         raise section.fail("joined", "true or false is required")
     return SecretFormat(
         kind,
-        _compiled(section, section.text("pattern")),
+        compiled(section, section.text("pattern")),
         near or int(_number(section, "before", 0)),
         None if check is None else CHECKS[str(check)],
         _number(section, "bits", 0),
@@ -217,7 +217,7 @@ def _format(kind: str, section: Section) -> SecretFormat:
         section.text("needs").encode() if "needs" in section.members else b"",
         _any_of(section, "allowed") if "allowed" in section.members else None,
         joined,
-        _compiled(section, section.text("exact")) if "exact" in section.members else None,
+        compiled(section, section.text("exact")) if "exact" in section.members else None,
     )
 
 
@@ -226,10 +226,3 @@ def _number(section: Section, key: str, default: float) -> float:
     if not isinstance(value, int | float):
         raise section.fail(key, "a number is required")
     return value
-
-
-def _compiled(section: Section, pattern: str) -> BytePattern:
-    try:
-        return BytePattern(pattern.encode())
-    except PatternError as error:
-        raise ValidationError(f"{section.where}: a pattern that RE2 does not accept: {error}") from error

