@@ -154,7 +154,7 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         """In the form of every other error, in place of uvicorn's text."""
-        self._refuse(ValidationError("not an HTTP/1.1 request that has one reading"))
+        self._refuse(ValidationError("not an unambiguous HTTP/1.1 request"))
 
     def _is_answering(self) -> bool:
         cycle = cast("RequestResponseCycle | None", self.cycle)  # uvicorn says that there always is one

@@ -52,7 +52,7 @@ class HoldRequest(BaseModel):
         prefix = _TARGETS.get(self.scope)
         if (prefix is None) != (self.target is None):
             raise ValidationError(
-                "target: an agent's or an action's id where the scope is one of these, and nothing else",
+                "target: give the id if the scope is agent or action, otherwise omit it",
                 details={"field": "target", "reason": "does not fit the scope"},
             )
         return None if prefix is None or self.target is None else parse_id(prefix, self.target, "target")

@@ -62,7 +62,7 @@ def require_chain(chain: Chain, *, most: int) -> None:
         )
     if len(chain) > most:
         raise ValidationError(
-            f"parentActionId: at most {most} actions may stand above one",
+            f"parentActionId: an action may have at most {most} ancestors",
             details={"field": "parentActionId", "reason": "delegated too deeply", "most": most},
         )
 

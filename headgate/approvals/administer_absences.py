@@ -82,7 +82,7 @@ async def call_off_absence(change: OrganizationChange, absence_id: str, *, is_ad
     if absence.user_id != change.user_id and not is_admin:
         raise ForbiddenError("Only the absent person or admin:* may end an absence.")
     if absence.ends_at <= change.at:
-        raise ConflictError(f"the absence was over at {rfc3339(absence.ends_at)}")
+        raise ConflictError(f"the absence ended at {rfc3339(absence.ends_at)}")
     await end_absence(change.connection, change.org_id, absence_id, change.at)
     ended = await find_absence(change.connection, change.org_id, absence_id)
     await change.record(EventType.ABSENCE_ENDED, _data(ended or absence))
@@ -100,7 +100,7 @@ async def _stand_in(connection: Connection, org_id: str, written: str) -> str:
             _unknown("stand_in", written)
             if not active
             else ValidationError(
-                f"{written} is several users: name one by id",
+                f"{written} matches several users: use an id",
                 details={"field": "stand_in", "reason": "ambiguous", "users": [user.user_id for user in active]},
             )
         )
@@ -113,7 +113,7 @@ def _minute(at: datetime) -> str:
 
 def _unknown(field: str, written: str) -> ValidationError:
     return ValidationError(
-        f"{field}: there is no active user {written[:100]} here (people are known from their first sign-in on)",
+        f"{field}: there is no active user {written[:100]} here (a person must have signed in once)",
         details={"field": field, "reason": "no such user"},
     )
 

@@ -46,7 +46,7 @@ async def create_canary(
     if len(known) >= CANARIES_MAX:
         raise ConflictError(f"an organization has at most {CANARIES_MAX} canary tokens: revoke some first")
     if same := [one.name for one in known if one.mac == mac]:
-        raise ConflictError(f"this value is the canary token {same[0]!r} already")
+        raise ConflictError(f"this value is already the canary token {same[0]!r}")
     canary = Canary(
         change.org_id,
         new_id(IdPrefix.CANARY),

@@ -117,7 +117,7 @@ def set_aside(folder: Path, restore: ProvenRestore, newest: Checkpoint, read: Re
         lost.append(file)
     if lost and followed is not None and any(folder.rglob(f"*.lost-{restore.event_id}")):
         raise ConflictError(
-            f"{lost[0]}: the restore was accepted before, and {followed} is of the log after it. It does not explain"
-            " that the log does not continue this checkpoint: events were removed since"
+            f"{lost[0]}: the restore was already accepted, and {followed} is of the log after it. It does not explain"
+            " why the log does not continue this checkpoint: events were removed since"
         )
     return [file.rename(file.with_name(f"{file.name}.lost-{restore.event_id}")) for file in lost]

@@ -61,7 +61,7 @@ def create(
     if passphrase is None and not unencrypted:
         raise ValidationError(
             "a backup holds every recorded call and the keys to all stored secrets. Give a passphrase for it with"
-            " --passphrase-file or HEADGATE_BACKUP_PASSPHRASE, or write it as it is with --unencrypted"
+            " --passphrase-file or HEADGATE_BACKUP_PASSPHRASE, or leave it unencrypted with --unencrypted"
         )
     now = system_clock()
     order = Order(

@@ -40,8 +40,8 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
     joined = read_access(joined_folder(environment))
     if joined is None:
         raise UnavailableError(
-            "no gate found. Where Headgate runs on this machine, start it with headgate up (in a clone: make up), or"
-            " name its runtime file with --runtime-file PATH. Where it runs on another, use headgate join URL, or set"
+            "no gate found. If Headgate runs on this machine, start it with headgate up (in a clone: make up), or"
+            " name its runtime file with --runtime-file PATH. If it runs on another, use headgate join URL, or set"
             f" HEADGATE_API_URL and HEADGATE_AGENT_KEY{about_foreign_data(environment)}"
         )
     return joined
@@ -100,7 +100,7 @@ def _require_safe(api_url: str, expected: set[str]) -> None:
     if parts.scheme == "https" or is_of_this_machine(api_url) or expected:
         return
     raise ValidationError(
-        f"{api_url} is not encrypted, and somebody on the way could name a certificate authority of their own. Use"
+        f"{api_url} is not encrypted, so an attacker on the network could supply another certificate authority. Use"
         f" https://, or give the authority's SHA-256 (headgate ca show) with --ca-sha256 or {FINGERPRINTS_VARIABLE}"
     )
 

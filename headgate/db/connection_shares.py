@@ -126,7 +126,7 @@ class ConnectionShares:
             if isinstance(error, TimeoutError):
                 raise UnavailableError(
                     f"Waited {self._wait_seconds:g} s for a connection to the database: other requests of this"
-                    " organization, or of all, use those that it may have. Try again, with fewer requests at once.",
+                    " organization, or of all, use all available ones. Try again, with fewer requests at once.",
                     retry_after_seconds=_RETRY_AFTER_SECONDS,
                 ) from error
             raise

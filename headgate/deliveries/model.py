@@ -134,6 +134,6 @@ def require_move(current: DeliveryStatus, target: DeliveryStatus) -> None:
     """Raises ConflictError."""
     if target not in TRANSITIONS[current]:
         raise ConflictError(
-            f"the delivery is {current}: only a delivery that has ended is sent again",
+            f"the delivery is {current}: only a delivery that has ended can be sent again",
             details={"status": current.value},
         )

@@ -14,7 +14,7 @@ async def import_record(database: Database, record: Inspection, at: datetime) ->
     async with database.transaction(record.org_id) as connection:
         await connection.execute("LOCK TABLE organizations IN EXCLUSIVE MODE")
         if await organizations(connection, after="", limit=1):
-            raise ConflictError("this instance is not empty: a record is imported only where there is nothing else")
+            raise ConflictError("this instance is not empty: a record can be imported only into an empty instance")
         await connection.execute(
             "INSERT INTO organizations (org_id, name, inspected_since) VALUES (%s, %s, %s)",
             [record.org_id, f"Inspection of {record.org_id}", at],

@@ -72,7 +72,7 @@ async def make_pack(
             raise UnavailableError(f"no checkpoint covers this action: {tree.problem}")
         if loop.time() >= until:
             raise UnavailableError(
-                "no checkpoint covers this action yet: is a worker running? Ask again in some seconds",
+                "no checkpoint covers this action yet: is a worker running? Try again in a few seconds",
                 retry_after_seconds=5,
             )
         await asyncio.sleep(_POLL_SECONDS)

@@ -42,7 +42,7 @@ async def begin_verification(connection: Connection, org_id: str, run: str, star
         [org_id, run, started_by, events],
     )
     if cursor.rowcount == 0:
-        raise ConflictError("A verification of this log runs already. Wait for its end.")
+        raise ConflictError("A verification of this log is already running. Wait until it ends.")
 
 
 async def tell_progress(connection: Connection, org_id: str, run: str, verified: int) -> None:

@@ -193,7 +193,7 @@ def _check_seen(approval: Approval, seen_digest: bytes | None) -> None:
     if seen_digest not in (None, approval.approved_digest):
         digest = "sha256:" + approval.approved_digest.hex()
         raise ConflictError(
-            f"the action has changed since you looked: it is {digest} now",
+            f"the action has changed since you read it: its digest is now {digest}",
             details={"approval_id": approval.approval_id, "digest": digest, "status": approval.status.value},
         )
 

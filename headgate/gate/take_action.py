@@ -125,7 +125,7 @@ class _Taking:
     async def hold(self, decided: Decided) -> Taken | DecideAgain:
         if not requirements_cover(self.approval.requirements, decided.decision.requirements):
             raise ConflictError(
-                "the current policies ask for another approval than the one that was given: submit the action again",
+                "the current policies require another approval: submit the action again",
                 details={"approval_id": self.approval.approval_id, "reason": decided.decision.reason},
             )
         return await self._claim(decided)
@@ -165,7 +165,7 @@ class _Taking:
             case "ours":
                 raise ConflictError("Headgate executes this action itself.", details={"action_id": taken.action_id})
         raise ConflictError(
-            f"the approval of action {taken.action_id} is used, or its time is over: submit the action again",
+            f"the approval of action {taken.action_id} is used or has expired: submit the action again",
             details={"approval_id": approval_id},
         )
 
@@ -196,7 +196,9 @@ def _require_same(detail: ActionDetail, draft: ActionDraft) -> None:
 
 
 def _another() -> ConflictError:
-    return ConflictError("this is not the action that was approved: send exactly what was submitted, or submit it anew")
+    return ConflictError(
+        "this is not the action that was approved: send exactly the submitted body, or submit it again"
+    )
 
 
 def _not_takable(detail: ActionDetail, why: str) -> ConflictError:

@@ -67,7 +67,7 @@ class ExchangeWorkflowToken:
         )
         async with begin_change(self.database, by) as change:
             if not await insert_receipt(change.connection, connected.org_id, receipt):
-                raise UnauthorizedError("this token was used before: ask for another")
+                raise UnauthorizedError("this token was already used: request another one")
             issued = await issue_agent_key(change, binding.agent_id, _name(claims), KEY_LIFETIME)
         return ExchangedKey(binding.agent_id, issued.key, now + KEY_LIFETIME)
 

@@ -55,11 +55,11 @@ async def refuse_edited(tracker: Tracker, item: Item) -> None:
     known = item.opened.detail.get(TEXT_DIGEST)
     if known is None:
         raise ConflictError(
-            "Headgate could not check whether this ticket was edited after it was created. Look at the action in"
+            "Headgate could not check whether this ticket was edited after it was created. Review the action in"
             " Headgate."
         )
     if known != await text_digest(tracker, item.opened.external_id):
         raise ConflictError(
-            "This ticket's title or description was edited since it was made: it no longer shows what would be"
-            " approved. Look at the action in Headgate."
+            "This ticket's title or description was edited since it was created: it no longer shows what would be"
+            " approved. Review the action in Headgate."
         )

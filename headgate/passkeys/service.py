@@ -131,7 +131,7 @@ class Passkeys:
             created_at=self._clock(),
         )
         if not await insert_passkey(connection, passkey):
-            raise ConflictError("This passkey is registered already.")
+            raise ConflictError("This passkey is already registered.")
         await self._tell(connection, EventType.PASSKEY_REGISTERED, actor, passkey.passkey_id, org_id, user_id)
         return passkey
 

@@ -63,12 +63,12 @@ def _refuse_unfinished(data: DataDirectory) -> None:
     if data.restoring.exists():
         raise UnavailableError(
             f"a restore into {data.root} was interrupted: run headgate restore again with the same backup, which"
-            " completes it or starts anew"
+            " completes it or starts over"
         )
     if data.upgrading.exists():
         raise UnavailableError(
             f"an upgrade of the database in {data.root} was interrupted: run headgate upgrade again, which completes it"
-            " or starts anew"
+            " or starts over"
         )
 
 

@@ -38,7 +38,7 @@ def load_secrets(data: DataDirectory) -> InstanceSecrets:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UnavailableError(f"{file} cannot be read: restore it from a backup ({type(error).__name__})") from error
     if data.postgres.exists():
-        raise UnavailableError(f"{file} is missing, and without it nobody can log in to the database: restore it")
+        raise UnavailableError(f"{file} is missing, and the database cannot be opened without it: restore it")
     made = InstanceSecrets({role: Secret(secrets.token_urlsafe(32)) for role in ROLES})
     store_secrets(data, made)
     return made

@@ -133,7 +133,7 @@ async def annotate_exchange(
     )
     found = await get_exchange(connection, org_id, exchange_id)
     if changed.rowcount == 0:
-        raise ConflictError(f"{exchange_id} was erased: nothing can be written about its text any more")
+        raise ConflictError(f"{exchange_id} was erased: it can no longer have a note")
     return found
 
 

@@ -154,7 +154,7 @@ async def accept_invitation(
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError(
-            "This invitation is for another e-mail address than the one that your identity provider confirms."
+            "This invitation is for a different email address than the one that your identity provider confirms."
         )
     by = Change(invitation.org_id, SYSTEM, None, clock())
     async with begin_change(database, by) as change:

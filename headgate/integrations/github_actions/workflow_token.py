@@ -76,14 +76,14 @@ class WorkflowTokens:
         floor = _REFETCH_FLOOR_SECONDS if is_fresh else _WITHOUT_KEYS_SECONDS
         if now - self._tried_at.get(issuer, float("-inf")) < floor:
             if not is_fresh:
-                raise UnavailableError("the workflows' issuer is out of reach; try again", retry_after_seconds=1)
+                raise UnavailableError("the workflows' issuer is unreachable; try again", retry_after_seconds=1)
             return None
         self._tried_at[issuer] = now
         try:
             known = _Keys(await self.fetch(issuer, rules), now)
         except PlatformError as error:
             self._tried_at[issuer] = self.monotonic()
-            raise UnavailableError("the workflows' issuer is out of reach; try again", retry_after_seconds=1) from error
+            raise UnavailableError("the workflows' issuer is unreachable; try again", retry_after_seconds=1) from error
         self._keys[issuer] = known
         return known.by_id.get(key_id)
 
