@@ -5,14 +5,15 @@
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
 from headgate.detectors.carried_text import CARRIED_TEXT_KINDS, finder_of_carried_text
 from headgate.detectors.commands import command_kinds, find_commands
 from headgate.detectors.credential_destinations import without_expected
+from headgate.detectors.credential_homes import away_from_home
 from headgate.detectors.dangerous_calls import dangerous_call_kinds, find_dangerous_calls
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.host_names import HOST_NAME_KINDS, find_host_names
@@ -89,7 +90,7 @@ class Query:
     """What a policy asks a model about a content. ``kinds``: that count; empty: all. ``aside``: what it asks about
     beside the content. ``joined``: what the content makes together with requests before it. ``call``: content and
     ``aside`` as one value, what signs in by the name of its field (``http.sent.cookie``), for ``HOST_NAMES``; None: the
-    content."""
+    content. ``signs_in``: the header fields that the policy excepts, for ``SECRETS`` (``credential_homes``)."""
 
     model: EmbeddedModel
     keywords: str | None = None
@@ -97,6 +98,7 @@ class Query:
     aside: Aside | None = None
     joined: tuple[JoinedText, ...] = ()
     call: JsonValue = None
+    signs_in: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 class AssessedContent:
@@ -119,7 +121,8 @@ class AssessedContent:
         model = query.model
         inspection = self._content.inspection(self._look(query))
         if model is EmbeddedModel.SECRETS:
-            inspection = replace(inspection, findings=without_expected(inspection.findings, self._value))
+            findings = without_expected(inspection.findings, self._value)
+            inspection = replace(inspection, findings=(*findings, *away_from_home(query.signs_in, self._value)))
         elif model is EmbeddedModel.COMMANDS:
             inspection = replace(inspection, findings=not_searched_for(inspection.findings, self._value))
         heuristic = model in HEURISTICS

@@ -45,10 +45,15 @@ class Product:
     def _is_at(self, host: str) -> bool:
         if any(host.count(".") == one.count(".") and fnmatchcase(host, one) for one in self.hosts):
             return True
-        first, *others = host.split(".")
-        if _TOP_LEVELS.intersection(others[:-_REGISTERED_LABELS]):  # id.vendor.com.evil.example
-            return False
-        return len(others) >= _REGISTERED_LABELS and not self.named.isdisjoint((first, *_WORD_BREAK.split(first)))
+        return label_names(host, self.named)
+
+
+def label_names(host: str, words: frozenset[str]) -> bool:
+    """Whether the first label of a host below somebody's domain is one of the words, or has it between its hyphens."""
+    first, *others = host.split(".")
+    if _TOP_LEVELS.intersection(others[:-_REGISTERED_LABELS]):  # id.vendor.com.evil.example
+        return False
+    return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from threading import Lock
 from headgate.detectors.commands import commands
 from headgate.detectors.context_words import context_words
 from headgate.detectors.credential_destinations import credential_destinations
+from headgate.detectors.credential_homes import credential_homes
 from headgate.detectors.dangerous_calls import dangerous_calls
 from headgate.detectors.health import health_words
 from headgate.detectors.host_names import digest_suffixes, private_suffixes
@@ -52,6 +53,7 @@ def _prepare() -> None:
     prose()
     published_pages()
     credential_destinations()
+    credential_homes()
     listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

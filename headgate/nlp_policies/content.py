@@ -59,6 +59,11 @@ class JudgedContent:
     def header_names(self) -> frozenset[str]:
         return frozenset((*self.sent, *self._headers()))
 
+    def fields(self, names: Collection[str]) -> dict[str, Sequence[str]]:
+        """The header fields of these names, as they are sent."""
+        shown = self._headers()
+        return {name: self.sent.get(name) or [str(shown[name])] for name in names if name in self.sent or name in shown}
+
     def aside(self, names: frozenset[str]) -> Aside | None:
         """These header fields, as in ``for_detectors``; None for no names."""
         if not names:

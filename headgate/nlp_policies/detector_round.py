@@ -105,7 +105,8 @@ class DetectorRound:
         joined = self._content.joined_without(scope.except_headers)
         model = EmbeddedModel(policy.model)
         call = self._content.by_field(scope.except_headers) if model is EmbeddedModel.HOST_NAMES else None
-        return Query(model, policy.draft.prompt, scope.kinds, aside, joined, call)
+        signs_in = self._content.fields(scope.except_headers) if model is EmbeddedModel.SECRETS else {}
+        return Query(model, policy.draft.prompt, scope.kinds, aside, joined, call, signs_in)
 
 
 def _is_small(content: JudgedContent) -> bool:

@@ -1,0 +1,87 @@
+"""A vendor's credential with which an agent signs in at another one's host.
+
+Policies except the header fields that sign in (``scope.except_headers``), which are where a credential belongs; but
+"send this with your token" is also how one is stolen (MITRE ATT&CK T1567, T1528). Most tokens say whose they are, and
+for some vendors all of their hosts are known: ``config/detectors/credential_homes.yaml`` is the table.
+"""
+
+from base64 import b64decode
+from binascii import Error
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from typing import Final
+
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.log_ins import label_names
+from headgate.detectors.model import Finding, Place, masked_sample
+from headgate.detectors.secrets import find_secrets
+from headgate.kernel.canonical_json import JsonValue
+
+_OWN_NAMES: Final = ("internal", "local", "localhost", "lan", "corp", "intranet", "private", "arpa", "svc")
+"""Last labels of hosts that no public name server knows."""
+_PATIENT: Final = Limits(seconds_max=0.05)
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    begins: tuple[str, ...]
+    hosts: tuple[str, ...]
+    named: frozenset[str]
+
+    def is_at(self, host: str) -> bool:
+        return any(host == one or host.endswith(f".{one}") for one in self.hosts) or label_names(host, self.named)
+
+
+@cache
+def credential_homes() -> tuple[Home, ...]:
+    """Raises ValidationError for a table that cannot be used."""
+    document = read_document(resource_path("detectors", "credential_homes.yaml"))
+    document.only("homes")
+    homes = document.section("homes")
+    return tuple(_home(homes.section(one)) for one in homes.members)
+
+
+def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tuple[Finding, ...]:
+    """In the header ``fields`` of the call ``value``, by their names and without the scheme (``Bearer``)."""
+    http = value.get("http") if isinstance(value, dict) else None
+    host = str(http.get("host", "")).lower().rstrip(".") if isinstance(http, dict) else ""
+    if not _is_public(host):
+        return ()
+    return tuple(
+        Finding(match.kind, match.confidence, Place(f"$.http.headers['{name}']", (), None), masked_sample(found))
+        for name, texts in fields.items()
+        for text in texts
+        for read in _readings(text)
+        if any(read.startswith(one.begins) and not one.is_at(host) for one in credential_homes())
+        for match in find_secrets(read.encode("utf-8", "replace"), Budget(_PATIENT))
+        if match.start == 0 and (found := read[: match.end])
+    )
+
+
+def _readings(text: str) -> tuple[str, ...]:
+    """As it stands, and the two halves of Basic (RFC 7617)."""
+    try:
+        user, _, password = b64decode(text, validate=True).decode().partition(":")
+    except (Error, ValueError):
+        return (text,)
+    return text, user, password
+
+
+def _is_public(host: str) -> bool:
+    if "." not in host or host.rpartition(".")[2] in _OWN_NAMES:
+        return False
+    try:
+        ip_address(host)
+    except ValueError:
+        return True
+    return False
+
+
+def _home(section: Section) -> Home:
+    section.only("begins", "hosts", "named")
+    named = frozenset(section.strings("named")) if "named" in section.members else frozenset[str]()
+    return Home(tuple(section.strings("begins")), tuple(section.strings("hosts")), named)
