@@ -8,9 +8,9 @@ _HEAD = """\
 # Settings
 
 Every setting is an environment variable, or a line in [a file](#a-file-of-settings). A process reads its settings once,
-when it starts. If values are invalid, the process stops, and one message names all of them. This page is made from
-`headgate/configuration/settings.py` (`python -m headgate.configuration.reference > docs/reference/settings.md`); a test
-compares the two.
+when it starts. If values are invalid, the process stops, and one message names all of them. This page is generated
+from `headgate/configuration/settings.py` (`python -m headgate.configuration.reference > docs/reference/settings.md`); a
+test compares the two.
 
 | variable | default | meaning |
 |---|---|---|
@@ -19,8 +19,8 @@ compares the two.
 _TAIL = """
 Sizes are bytes, or a number with `KiB`, `MiB` or `GiB`. Values of variables marked *secret* are never logged.
 
-A secret may also stand in a file, which the same name with `_FILE` at its end names, as in `HEADGATE_REDIS_URL_FILE`.
-The variable itself takes precedence. Headgate reads the file only if nobody else can (docs/guides/several-machines.md).
+A secret can also be in a file: append `_FILE` to the variable's name, as in `HEADGATE_REDIS_URL_FILE`. The variable
+itself takes precedence. Headgate reads the file only if other users cannot (docs/guides/several-machines.md).
 `HEADGATE_SIGNING_KEYS_FILE` is the setting above.
 
 ## A file of settings
@@ -37,8 +37,8 @@ redis_url_file = "/etc/headgate/redis-url"
 ```
 
 A variable takes precedence over the file. A message about the file names each wrong line. Headgate reads the file only
-if nobody else can change it; with a secret in it, only if nobody else can read it either. Headgate reads no other file
-of settings, whatever the current folder holds.
+if other users cannot change it, and a file with a secret only if they cannot read it either. Headgate reads no other
+settings file, whatever the current folder contains.
 
 ## Other variables
 

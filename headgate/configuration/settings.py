@@ -77,12 +77,12 @@ class Settings:
     )
     backup_database_url: Secret | None = variable(
         "HEADGATE_BACKUP_DATABASE_URL", None,
-        "The role with which `headgate backup` reads a database of your own: it sees all rows (BYPASSRLS) and may read"
+        "The role with which `headgate backup` reads your own database: it sees all rows (BYPASSRLS) and may read"
         " all tables (`pg_read_all_data`; docs/guides/backup.md).", postgres_address, secret=True,
     )  # fmt: skip
     backup_passphrase: Secret | None = variable(
         "HEADGATE_BACKUP_PASSPHRASE", None,
-        "What `headgate backup` encrypts with and `headgate restore` decrypts with, 12 characters at least.",
+        "The passphrase of `headgate backup` and `headgate restore`, at least 12 characters.",
         secret_text, secret=True,
     )  # fmt: skip
     redis_url: Secret | None = variable(
@@ -112,18 +112,18 @@ class Settings:
     )  # fmt: skip
     command_name: str = variable(
         "HEADGATE_COMMAND_NAME", "headgate",
-        "How the commands begin that the dashboard shows. Where no shell finds this installation as `headgate` and"
-        " HEADGATE_PUBLIC_API_URL is unset, `headgate up` shows the path by which it was called.",
+        "The program name in the commands that the dashboard shows. If no shell finds this installation as `headgate`"
+        " and HEADGATE_PUBLIC_API_URL is unset, `headgate up` shows the path by which it was called.",
         text,
     )  # fmt: skip
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] | None = variable(
         "HEADGATE_TRUSTED_PROXIES", None,
-        "Addresses or networks of the reverse proxies in front of the API, separated by commas: what they say of where"
-        " a request comes from counts for limits, records and lock-outs. Unset: nobody is believed.", networks,
+        "Addresses or networks of the reverse proxies in front of the API, separated by commas. Limits, records and"
+        " lockouts use the client address that these proxies report. Unset: no proxy is trusted.", networks,
     )  # fmt: skip
     forwarded_header: str = variable(
         "HEADGATE_FORWARDED_HEADER", "x-forwarded-for",
-        "The one header in which they say it: x-forwarded-for, or forwarded (RFC 7239).",
+        "The header in which they report it: x-forwarded-for, or forwarded (RFC 7239).",
         one_of("x-forwarded-for", "forwarded"),
     )  # fmt: skip
     proxy_host: str = variable("HEADGATE_PROXY_HOST", "127.0.0.1", "The address that the proxy listens on.", text)
@@ -135,23 +135,23 @@ class Settings:
     ca_file: Path | None = variable(
         "HEADGATE_CA_FILE", None,
         "The proxies' certificate authority, the same on every machine: its key and certificate, and other certificates"
-        " that agents trust (PEM, mode 0600). The API needs the certificates only. Unset: each data directory has an"
-        " authority of its own.", existing_file,
+        " that agents trust (PEM, mode 0600). The API needs only the certificates. Unset: each data directory has its"
+        " own authority.", existing_file,
     )  # fmt: skip
     monitor_address: tuple[str, int] | None = variable(
         "HEADGATE_MONITOR_ADDRESS", None,
-        "Where an API, a proxy or a worker that runs by itself answers `/healthz`, `/readyz` and `/metrics`:"
-        " `host:port`. Unset: nowhere.", host_and_port,
+        "The address (`host:port`) at which an API, a proxy or a worker that runs by itself answers `/healthz`,"
+        " `/readyz` and `/metrics`. Unset: none.", host_and_port,
     )  # fmt: skip
     drain_seconds: int = variable(
         "HEADGATE_DRAIN_SECONDS", "0",
-        "How long a process that runs by itself and is told to stop goes on, not ready, so that a load balancer leaves"
-        " it out before its connections end.", seconds_up_to(300),
+        "How long a stopping process that runs by itself keeps serving, not ready, so that a load balancer removes it"
+        " before its connections end.", seconds_up_to(300),
     )  # fmt: skip
     otlp_endpoint: str | None = variable(
         "HEADGATE_OTLP_ENDPOINT", None,
         "An OpenTelemetry collector (OTLP over HTTP), `http://host:4318`: proxies send traces, and every part sends"
-        " metrics and log lines. Needs the extra `opentelemetry`. Unset: nothing is sent.", http_url,
+        " metrics and logs. Needs the extra `opentelemetry`. Unset: nothing is sent.", http_url,
     )  # fmt: skip
     otlp_headers: Secret | None = variable(
         "HEADGATE_OTLP_HEADERS", None,
@@ -171,43 +171,43 @@ class Settings:
     )  # fmt: skip
     upstream_proxy_direct: str | None = variable(
         "HEADGATE_UPSTREAM_PROXY_DIRECT", None,
-        "Destinations that are reached without that proxy, separated by commas: names, `*.name`, addresses, networks."
-        " Headgate's own API and addresses of this machine are always reached directly.", text,
+        "Destinations that Headgate reaches without that proxy, separated by commas: names, `*.name`, addresses,"
+        " networks. Headgate's own API and addresses of this machine are always reached directly.", text,
     )  # fmt: skip
     upstream_proxy_resolution: str = variable(
         "HEADGATE_UPSTREAM_PROXY_RESOLUTION", "local",
         "Who resolves names. local: Headgate resolves them, and requests tunnels to the addresses that it has checked."
-        " proxy: the proxy resolves them. Headgate still checks each address that it finds; where it finds none, the"
+        " proxy: the proxy resolves them. Headgate still checks each address that it finds; if it finds none, the"
         " proxy alone keeps agents from private addresses.", one_of("local", "proxy"),
     )  # fmt: skip
     classifiers_dir: Path | None = variable(
         "HEADGATE_CLASSIFIERS_DIR", None,
-        "The folder of local classifiers for policies about content, one folder for each"
+        "The folder of local classifiers for content policies, one folder for each"
         " (docs/reference/nlp.md). Set it for the API, the proxies and the workers.", path,
     )  # fmt: skip
     hold_seconds: int = variable(
-        "HEADGATE_HOLD_SECONDS", "50", "How long a call that needs approval is held, where its policy says nothing.",
+        "HEADGATE_HOLD_SECONDS", "50", "How long a call that needs approval is held, unless its policy sets a time.",
         positive,
     )  # fmt: skip
     approval_expires_seconds: int = variable(
-        "HEADGATE_APPROVAL_EXPIRES_SECONDS", "86400", "How long an approval stays open, where its policy says nothing.",
+        "HEADGATE_APPROVAL_EXPIRES_SECONDS", "86400", "How long an approval stays open, unless its policy sets a time.",
         positive,
     )  # fmt: skip
     grant_max_seconds: int = variable(
-        "HEADGATE_GRANT_MAX_SECONDS", "2592000", "How long a grant may last at most (30 days).", positive
+        "HEADGATE_GRANT_MAX_SECONDS", "2592000", "The longest validity of a grant (30 days).", positive
     )
     key_lifetime_days: int | None = variable(
-        "HEADGATE_KEY_LIFETIME_DAYS", None, "Lifetime of an API key whose request names no end; unset: no end.",
+        "HEADGATE_KEY_LIFETIME_DAYS", None, "Lifetime of an API key whose request names no expiry; unset: no expiry.",
         positive,
     )  # fmt: skip
     delegation_depth: int = variable(
-        "HEADGATE_DELEGATION_DEPTH", "8", "How many actions may stand above one (`parentActionId`); deeper: 400.",
+        "HEADGATE_DELEGATION_DEPTH", "8", "How many ancestors an action may have (`parentActionId`); more: 400.",
         positive,
     )  # fmt: skip
     execution_concurrency_max: int = variable(
         "HEADGATE_EXECUTION_CONCURRENCY_MAX", "64",
-        "The most that an organization may set as `agent_concurrency` or `destination_concurrency` of its executions;"
-        " what it has set above is cut to it.", positive,
+        "The largest `agent_concurrency` or `destination_concurrency` that an organization may set for its executions;"
+        " larger values are reduced to it.", positive,
     )  # fmt: skip
     rate_limits: bool = variable("HEADGATE_RATE_LIMITS", "on", "`off` only for load tests.", switch)
     rate_limit_actions: RequestQuota = variable(
@@ -223,7 +223,10 @@ class Settings:
         "HEADGATE_RATE_LIMIT_DECISIONS", "100/60", "Approvals and denials, for each person or key.", request_quota
     )
     rate_limit_webhooks: RequestQuota = variable(
-        "HEADGATE_RATE_LIMIT_WEBHOOKS", "1000/60", "What a platform sends to us, for each connection.", request_quota
+        "HEADGATE_RATE_LIMIT_WEBHOOKS",
+        "1000/60",
+        "Requests from platforms to Headgate, for each connection.",
+        request_quota,
     )
     rate_limit_pages: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_PAGES", "600/60", "Requests to the dashboard, for each person.", request_quota
@@ -233,7 +236,7 @@ class Settings:
     )
     rate_limit_proxy: RequestQuota = variable(
         "HEADGATE_RATE_LIMIT_PROXY", "1200/60",
-        "Intercepted requests, and tunnels, for each agent in each proxy process; earned back evenly.", request_quota,
+        "Intercepted requests, and tunnels, for each agent in each proxy process; refilled evenly.", request_quota,
     )  # fmt: skip
     api_body_limit_bytes: int = variable(
         "HEADGATE_API_BODY_LIMIT_BYTES",
@@ -253,7 +256,7 @@ class Settings:
     )  # fmt: skip
     api_connections_per_address: int = variable(
         "HEADGATE_API_CONNECTIONS_PER_ADDRESS", "1024",
-        "Of those, for one client address (IPv6: one /64). Connections of HEADGATE_TRUSTED_PROXIES do not count;"
+        "Of these, for one client address (IPv6: one /64). Connections of HEADGATE_TRUSTED_PROXIES do not count;"
         " requests through them count for the address that they name.", positive,
     )  # fmt: skip
     event_streams_per_person: int = variable(
@@ -268,27 +271,28 @@ class Settings:
     request_head_seconds: int = variable(
         "HEADGATE_REQUEST_HEAD_SECONDS", "30",
         "How long the head of an intercepted request, or the TLS handshake before it, may take; then the connection is"
-        " closed. A connection that is idle between requests owes nothing.", positive,
+        " closed. This does not apply to a connection that is idle between requests.", positive,
     )  # fmt: skip
     buffer_budget_bytes: int = variable(
         "HEADGATE_BUFFER_BUDGET_BYTES", "512MiB",
-        "Memory of one proxy process for request bodies, their parsed form during a decision, and answers that policies"
-        " inspect; at most half for one agent. Beyond it, requests get 503 and answers are withheld.", size_bytes,
+        "Memory of one proxy process for request bodies, their parsed form during a decision, and responses that"
+        " policies inspect; at most half for one agent. Beyond it, requests get 503 and responses are"
+        " withheld.", size_bytes,
     )  # fmt: skip
     inspected_answer_limit_bytes: int = variable(
         "HEADGATE_INSPECTED_ANSWER_LIMIT_BYTES", "1MiB",
-        "The largest answer, on the wire and decoded, that policies about content look at; larger ones, where such a"
-        " policy covers the call, are withheld. Detectors read 1 MiB, so a larger limit withholds as much.", size_bytes,
+        "The largest response, on the wire and decoded, that content policies inspect; if such a policy covers the"
+        " call, larger ones are withheld. Detectors read 1 MiB, so a larger limit does not let more pass.", size_bytes,
     )  # fmt: skip
     inspected_answer_seconds: int = variable(
         "HEADGATE_INSPECTED_ANSWER_SECONDS", "60",
-        "How long an answer that is inspected as a whole may take from its head to its end; then it is withheld.",
+        "How long a response that is inspected as a whole may take from its head to its end; then it is withheld.",
         positive,
     )  # fmt: skip
     capture_spool_limit_bytes: int = variable(
         "HEADGATE_CAPTURE_SPOOL_LIMIT_BYTES", "256MiB",
-        "How much captured traffic may wait on this machine, encrypted, to be masked and stored; beyond, it is counted"
-        " as not captured.", size_bytes,
+        "How much captured traffic may wait on this machine, encrypted, to be masked and stored; traffic beyond it is"
+        " counted as not captured.", size_bytes,
     )  # fmt: skip
     jwt_local_issuer: bool = variable(
         "HEADGATE_JWT_LOCAL_ISSUER", "on",
@@ -296,8 +300,8 @@ class Settings:
     )  # fmt: skip
     passkeys: bool = variable(
         "HEADGATE_PASSKEYS", "on",
-        "Whether people sign in with passkeys and invited people create one, where no identity provider does it."
-        " Off: only links of `headgate login` sign in; passkeys that were created stay and work again when it is on.",
+        "Whether people sign in with passkeys, and invited people create one, without an identity provider. Off: only"
+        " links of `headgate login` sign in; stored passkeys work again when it is on.",
         switch,
     )  # fmt: skip
     jwt_issuer: str | None = variable(
@@ -329,8 +333,8 @@ class Settings:
     )
     mfa_provider: str | None = variable(
         "HEADGATE_MFA_PROVIDER", None,
-        "What keeps the second factors of people with tokens of `HEADGATE_JWT_ISSUER`: supabase, keycloak or auth0"
-        " (docs/guides/mfa.md); unset: a recovery code of theirs is refused.",
+        "The service that stores the second factors of people with tokens of `HEADGATE_JWT_ISSUER`: supabase, keycloak"
+        " or auth0 (docs/guides/mfa.md); unset: their recovery codes are refused.",
         one_of("supabase", "keycloak", "auth0"),
     )  # fmt: skip
     mfa_provider_url: str | None = variable(
@@ -347,7 +351,7 @@ class Settings:
     )  # fmt: skip
     jwt_client_id: str | None = variable(
         "HEADGATE_JWT_CLIENT_ID", None,
-        "What Headgate is called at that issuer: people sign in there with a browser (docs/guides/signing-in.md).",
+        "Headgate's client id at that issuer, for sign-in with a browser (docs/guides/signing-in.md).",
         text,
     )  # fmt: skip
     jwt_client_secret: Secret | None = variable(
@@ -356,23 +360,23 @@ class Settings:
     )  # fmt: skip
     jwt_issuers_file: Path | None = variable(
         "HEADGATE_JWT_ISSUERS_FILE", None,
-        "More issuers, with everything that can be said of each (YAML; docs/guides/signing-in.md).", existing_file,
+        "More issuers, each with all of its options (YAML; docs/guides/signing-in.md).", existing_file,
     )  # fmt: skip
     session_seconds: int = variable(
-        "HEADGATE_SESSION_SECONDS", "43200", "How long a browser's session lasts at most (12 h).", positive
+        "HEADGATE_SESSION_SECONDS", "43200", "The longest duration of a browser's session (12 h).", positive
     )
     session_idle_seconds: int = variable(
         "HEADGATE_SESSION_IDLE_SECONDS", "3600", "How long a browser's session lasts without a request (1 h).", positive
     )
     sign_in_trust_seconds: int = variable(
         "HEADGATE_SIGN_IN_TRUST_SECONDS", "2592000",
-        "How long after a person has last signed in they may decide through links, chats and trackers, which show no"
+        "How long after their last sign-in people may decide through links, chats and trackers, which show no"
         " credential of their provider (30 days).", positive,
     )  # fmt: skip
     master_keys_file: Path | None = variable(
         "HEADGATE_MASTER_KEYS_FILE", None,
-        "The keys that stored secrets are encrypted with, and that entries of the record are authenticated with until"
-        " they are sealed (JSON, mode 0600, the same on every machine); unset: those in the data directory.",
+        "The keys that encrypt stored secrets, and authenticate journal entries until they are sealed (JSON, mode 0600,"
+        " the same on every machine); unset: those in the data directory.",
         path,
     )  # fmt: skip
     vault_token_file: Path | None = variable(
@@ -383,21 +387,24 @@ class Settings:
     )  # fmt: skip
     signing_keys_file: Path | None = variable(
         "HEADGATE_SIGNING_KEYS_FILE", None,
-        "The keys that checkpoints of the record are signed with (mode 0600; the API and every worker need the same);"
-        " unset: one that is made in the data directory when the first checkpoint is signed.",
+        "The keys that sign checkpoints (mode 0600; the API and every worker need the same); unset: one that Headgate"
+        " creates in the data directory when it signs the first checkpoint.",
         path,
     )  # fmt: skip
     signing_keys: Secret | None = variable(
         "HEADGATE_SIGNING_KEYS", None,
-        "The same as a text: `PRIVATE+KEY+…` lines, separated by spaces or line ends; wins over the file.",
+        "The same as text: `PRIVATE+KEY+…` lines, separated by spaces or line ends; takes precedence over the file.",
         secret_text, secret=True,
     )  # fmt: skip
     checkpoint_seconds: int = variable(
-        "HEADGATE_CHECKPOINT_SECONDS", "5", "How long after an event a checkpoint that covers it is signed, at most.",
+        "HEADGATE_CHECKPOINT_SECONDS", "5", "The longest time between an event and a signed checkpoint that covers it.",
         positive,
     )  # fmt: skip
     checkpoint_events: int = variable(
-        "HEADGATE_CHECKPOINT_EVENTS", "10000", "After how many events a checkpoint is signed earlier.", positive
+        "HEADGATE_CHECKPOINT_EVENTS",
+        "10000",
+        "The number of events after which a checkpoint is signed earlier.",
+        positive,
     )
     checkpoint_exports: Secret | None = variable(
         "HEADGATE_CHECKPOINT_EXPORTS", None,
