@@ -11,7 +11,7 @@ from headgate.actions.overview import Counts, Overview
 
 
 class CountsAnswer(BaseModel):
-    """By decision. ``failed``: of the allowed and held calls."""
+    """By decision. ``failed``: the allowed and held calls that a search for ``status=failed`` finds."""
 
     calls: int
     allowed: int

@@ -128,8 +128,9 @@ class ActionApproval:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """One action; ``execution`` is its newest. ``body_state``: where request and result are (headgate.retention).
-    ``tags``: the kinds of what content policies found in the call and its answer without stopping it."""
+    """One action; ``execution`` is its newest. ``has_failed``: see ``failed_calls``. ``body_state``: where request and
+    result are (headgate.retention). ``tags``: the kinds of what content policies found in the call and its answer
+    without stopping it."""
 
     org_id: str
     action_id: str
@@ -146,6 +147,7 @@ class Action:
     created_at: datetime
     updated_at: datetime
     execution: Execution | None
+    has_failed: bool
     body_state: str = "clear"
     tags: Sequence[str] = ()
 

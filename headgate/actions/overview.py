@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
+from headgate.actions.failed_calls import HAS_FAILED
 from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix, earliest_id
 
@@ -18,9 +19,9 @@ _LISTED_MAX: Final = 8
 _REASONS_MAX: Final = 3
 
 # As in agent_figures: with an approval it was require_approval; without one only a deny makes it denied.
-_CALLS: Final = """
+_CALLS: Final = f"""
     WITH looked_at AS MATERIALIZED (
-        SELECT b.step, n.agent_id, n.tool, n.operation, n.status,
+        SELECT b.step, n.agent_id, n.tool, n.operation, n.has_failed,
                CASE WHEN n.approval_id IS NOT NULL THEN 'require_approval' WHEN n.status = 'denied' THEN 'deny'
                     ELSE 'allow' END AS decision,
                CASE WHEN n.approval_id IS NULL AND n.status = 'denied'
@@ -29,7 +30,12 @@ _CALLS: Final = """
                     THEN left(coalesce(n.decision::json ->> 'reason', ''), 200) END AS denied_for
         FROM unnest(%(floors)s::text[], %(ceilings)s::text[]) WITH ORDINALITY AS b (floor, ceiling, step)
         CROSS JOIN LATERAL (
-            SELECT a.agent_id, a.tool, a.operation, a.status, a.approval_id, a.decision FROM actions a
+            SELECT a.agent_id, a.tool, a.operation, a.status, a.approval_id, a.decision, {HAS_FAILED} AS has_failed
+            FROM actions a LEFT JOIN LATERAL (
+                SELECT x.status, x.error FROM executions x
+                WHERE a.status = 'approved' AND x.org_id = a.org_id AND x.action_id = a.action_id
+                ORDER BY x.execution_id DESC LIMIT 1
+            ) e ON true
             WHERE a.org_id = %(org)s AND a.action_id >= b.floor AND a.action_id < b.ceiling
             ORDER BY a.action_id DESC LIMIT %(most)s
         ) n
@@ -43,13 +49,13 @@ _CALLS: Final = """
                count(*) FILTER (WHERE decision = 'allow') AS allowed,
                count(*) FILTER (WHERE decision = 'require_approval') AS held,
                count(*) FILTER (WHERE decision = 'deny') AS denied,
-               count(*) FILTER (WHERE status = 'failed') AS failed
+               count(*) FILTER (WHERE has_failed) AS failed
         FROM looked_at
         GROUP BY GROUPING SETS ((step), (agent_id), (tool, operation), (denied_by), (denied_by, denied_for))
     )
     SELECT * FROM counted WHERE NOT is_reason OR (denied_by IS NOT NULL AND place <= %(reasons)s)
     ORDER BY calls DESC, step, agent_id, tool, operation, denied_by, denied_for
-"""
+"""  # noqa: S608 - a constant of failed_calls
 _APPROVALS: Final = """
     SELECT count(*) FILTER (WHERE n.status = 'pending' AND n.expires_at > clock_timestamp()) AS open,
            count(*) FILTER (WHERE n.status = 'approved') AS approved,
@@ -66,7 +72,7 @@ _APPROVALS: Final = """
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """``failed`` calls are also among those that were allowed or held."""
+    """``failed`` calls (``failed_calls``) are also among those that were allowed or held."""
 
     calls: int = 0
     allowed: int = 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from headgate.actions.model import Action, ActionStatus, ExecutionStatus
+from headgate.actions.model import Action, ActionStatus
 from headgate.actions.store import ActionFilter, newest_actions
 from headgate.db.database import Connection, Database
 from headgate.kernel.ids import IdPrefix, earliest_id
@@ -26,8 +26,7 @@ _RECORDED_WITHIN: Final = timedelta(minutes=1)
 class ActionSearch:
     """None means any. ``path`` and ``text`` are parts, in any case of letters; ``text`` is of tool, operation, params
     and request line, of a large request in its beginning (``read_beginning``). ``start`` and ``end`` are inclusive.
-    The status ``failed`` is also that of approved actions whose last execution failed: nothing was sent, so that the
-    approval can be used again."""
+    The status ``failed`` finds what ``failed_calls`` says."""
 
     indexed: ActionFilter = _ANY
     decision: str | None = None
@@ -57,7 +56,7 @@ class FoundActions:
 def matches(wanted: ActionSearch, action: Action) -> bool:
     """Whether the action is one of those that are searched, the indexed conditions apart."""
     http = action.request.http or {}
-    if wanted.indexed.status is ActionStatus.FAILED and not _has_failed(action):
+    if wanted.indexed.status is ActionStatus.FAILED and not action.has_failed:
         return False
     if wanted.start is not None and action.created_at < wanted.start:
         return False
@@ -72,12 +71,6 @@ def matches(wanted: ActionSearch, action: Action) -> bool:
     if wanted.path is not None and wanted.path.casefold() not in str(http.get("path", "")).casefold():
         return False
     return wanted.text is None or wanted.text.casefold() in _text_of(action)
-
-
-def _has_failed(action: Action) -> bool:
-    if action.status is not ActionStatus.APPROVED or action.execution is None:
-        return action.status is ActionStatus.FAILED
-    return action.execution.status is ExecutionStatus.FAILED or bool(action.execution.error)
 
 
 def _text_of(action: Action) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from psycopg import sql
 from psycopg.rows import DictRow
 
+from headgate.actions.failed_calls import HAS_FAILED
 from headgate.actions.model import (
     Action,
     ActionApproval,
@@ -29,19 +30,21 @@ from headgate.kernel.errors import ConflictError, NotFoundError
 from headgate.kernel.json_beginning import BEGINNING_CHARACTERS, read_beginning
 
 _ROWS: Final = """
-    SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, {} AS request, a.decision,
+    SELECT a.org_id, a.action_id, a.agent_id, a.source, a.tool, a.operation, a.status, {request} AS request, a.decision,
            a.risk_level, a.approval_id, a.parent_action_id, a.created_at, a.updated_at, a.body_state,
            ARRAY(SELECT t.tag FROM action_tags t WHERE t.org_id = a.org_id AND t.action_id = a.action_id ORDER BY t.tag)
                AS tags,
-           e.execution_id, e.status AS execution_status, e.attempts, e.started_at, e.completed_at, e.error, e.result
+           e.execution_id, e.status AS execution_status, e.attempts, e.started_at, e.completed_at, e.error, e.result,
+           {failed} AS has_failed
     FROM actions a LEFT JOIN LATERAL (
         SELECT * FROM executions x WHERE x.org_id = a.org_id AND x.action_id = a.action_id
         ORDER BY x.execution_id DESC LIMIT 1
     ) e ON true
 """
-_SELECT: Final = sql.SQL(_ROWS).format(sql.SQL("a.request"))
+_FAILED: Final = sql.SQL(HAS_FAILED)
+_SELECT: Final = sql.SQL(_ROWS).format(request=sql.SQL("a.request"), failed=_FAILED)
 _SELECT_BEGINNINGS: Final = sql.SQL(_ROWS).format(
-    sql.SQL("left(a.request, {})").format(sql.Literal(BEGINNING_CHARACTERS))
+    request=sql.SQL("left(a.request, {})").format(sql.Literal(BEGINNING_CHARACTERS)), failed=_FAILED
 )
 
 
@@ -258,6 +261,7 @@ def _action(row: DictRow) -> Action:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         execution=None if row["execution_id"] is None else _execution(row),
+        has_failed=row["has_failed"],
         body_state=row["body_state"],
         tags=row["tags"],
     )

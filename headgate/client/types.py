@@ -706,7 +706,7 @@ class CountedPageUserAnswer(TypedDict):
 
 
 class CountsAnswer(TypedDict):
-    """By decision. ``failed``: of the allowed and held calls."""
+    """By decision. ``failed``: the allowed and held calls that a search for ``status=failed`` finds."""
 
     allowed: int
     calls: int

@@ -662,7 +662,7 @@ export interface CountedPageUserAnswer {
   pagination: Pagination;
 }
 
-/** By decision. ``failed``: of the allowed and held calls. */
+/** By decision. ``failed``: the allowed and held calls that a search for ``status=failed`` finds. */
 export interface CountsAnswer {
   allowed: number;
   calls: number;

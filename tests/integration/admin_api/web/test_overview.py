@@ -41,6 +41,35 @@ async def test_calls_by_decision_agent_tool_and_policy(gate) -> None:
 
 
 @pytest.mark.parametrize(
+    ("executions", "failed"),
+    [
+        ([], 0),
+        ([("failed", "connection refused")], 1),
+        ([("queued", None)], 0),
+        ([("queued", "connection refused")], 1),
+        ([("failed", "connection refused"), ("running", None)], 0),
+        ([("succeeded", None), ("failed", None)], 1),
+    ],
+)
+async def test_failed_calls_are_those_that_the_search_finds(gate, superuser, executions, failed: int) -> None:
+    """Of an approved call of which nothing was sent the status is approved: its approval can be used again."""
+    [held], person = await _called(gate, "write"), gate.person()
+    await _called(gate, "read")
+    assert (await person.post(f"/v1/approvals/{held['approval_id']}/approve")).status_code == 200
+    for status, error in executions:
+        superuser.execute(
+            "INSERT INTO executions (org_id, execution_id, action_id, status, error) VALUES (%s, %s, %s, %s, %s)",
+            [gate.org_id, new_id(IdPrefix.EXECUTION), held["id"], status, error],
+        )
+    found = (await person.get("/v1/actions/search", params={"status": "failed"})).json()["data"]
+    assert [one["id"] for one in found] == [held["id"]] * failed
+    figures = await _figures(gate)
+    assert figures["total"] == {"calls": 2, "allowed": 1, "held": 1, "denied": 0, "failed": failed}
+    assert [one["failed"] for one in figures["tools"] if one["tool"] == "write"] == [failed]
+    assert f'q=status%3Afailed"><b>{failed}</b>' in (await person.get("/overview")).text
+
+
+@pytest.mark.parametrize(
     ("period", "steps", "seconds"), [("1h", 60, 60), ("24h", 48, 1800), ("7d", 42, 14_400), ("30d", 30, 86_400)]
 )
 async def test_equal_steps_cover_the_whole_time(gate, period: str, steps: int, seconds: int) -> None:
