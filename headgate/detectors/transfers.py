@@ -25,17 +25,18 @@ _BY_TOOL: Final = 0.8
 _BY_PATH: Final = 0.75
 _LABEL: Final = r"^(?:[a-z ]{1,40} )?"
 """A member's name stands before its value, after the words that it is made of (``to Address toAddress: 0x…``)."""
+_MOVING: Final = (
+    "send|sign|transfer|sweep|submit|broadcast|pay|call|grant|execut|invoke|withdraw|drain|bridge|swap|approv|move"
+    "|allowance|permit"
+)
+"""One of them stands in every name of the table, and in few others, so that few are read word by word."""
 _CALLED: Final = BytePattern(
     (
         rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type):"
-        r" ([a-z][\w.:/-]{3,63})$"
+        rf" ((?:[a-z][\w.:/-]*)?(?:{_MOVING})[\w.:/-]*)$"
     ).encode()
 )
-_HINT: Final = BytePattern(
-    rb"(?i)send|sign|transfer|sweep|submit|broadcast|pay|call|grant|execut|invoke|withdraw|drain|bridge|swap|approv|move"
-    rb"|allowance|permit"
-)
-"""One of them stands in every name of the table: most calls have none."""
+_NAME_BYTES: Final = range(4, 65)
 _TYPED: Final = BytePattern(rb"(?im)^(?:[a-z ]{1,40} )?primary_?type: (?:permit\w*|\w*order\w*|delegation)$")
 _ADDRESS: Final = (
     r"(?:0x[0-9a-f]{40}|bc1[02-9ac-hj-np-z]{11,87}|[1-9a-z]{26,48}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|ln(?:bc|tb)\w{40,}"
@@ -51,6 +52,7 @@ _TO: Final = BytePattern(
 _AMOUNT: Final = BytePattern(
     rf"(?im){_LABEL}(?:amount|value|quantity|qty|lamports|sats|satoshis|wei|volume|sum)(?:_?\w{{1,16}})?:".encode()
 )
+_PATH_LABEL: Final = BytePattern(rb"(?i)path: ")
 _PATH: Final = BytePattern(
     rb"(?im)^path: \S*/(?:withdraw(?:als?)?|payouts?|transfers?|sends?|send[-_]?(?:money|transaction|payment|coins)"
     rb"|broadcast(?:transaction|hex)?|createtransaction|transactions?/send|sweep)"
@@ -94,14 +96,21 @@ def transfers() -> Transfers:
 
 def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Where the method, the tool, the function or the path is named."""
-    if _HINT.search(buffer) is None:
-        return
+    budget.new_pass(len(buffer))
+    if _CALLED.search(buffer) is not None:
+        yield from _by_name(buffer, budget)
+    labels = _PATH_LABEL.finditer(buffer)
+    path = next(filter(None, (_PATH.match(buffer, label.start()) for label in labels)), None)
+    if path is not None and all(one.search(buffer) is not None for one in (_WRITES, _TO, _AMOUNT)):
+        yield Match(MONEY_TRANSFER, path.start() + len(b"path: "), path.end(), _BY_PATH)
+
+
+def _by_name(buffer: bytes, budget: Budget) -> Iterator[Match]:
     table = transfers()
     has_recipient, signs_order = (cache(partial(_holds, pattern, buffer)) for pattern in (_TO, _TYPED))
     moves_money = cache(table.moves_money)  # a list of a hundred items has the same few names
-    budget.new_pass(len(buffer))
     for found in _CALLED.finditer(buffer):
-        if not _is_whole(buffer, found.start(), found.end()):
+        if len(found[1]) not in _NAME_BYTES or not _is_whole(buffer, found.start(), found.end()):
             continue
         if not budget.allows_candidate():
             return
@@ -111,9 +120,6 @@ def find_transfers(buffer: bytes, budget: Budget) -> Iterator[Match]:
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_METHOD)
         elif moves_money(name) and has_recipient():
             yield Match(MONEY_TRANSFER, found.start(1), found.end(1), _BY_TOOL)
-    path = _PATH.search(buffer)
-    if path is not None and all(one.search(buffer) is not None for one in (_WRITES, _TO, _AMOUNT)):
-        yield Match(MONEY_TRANSFER, path.start() + len(b"path: "), path.end(), _BY_PATH)
 
 
 def _holds(pattern: BytePattern, buffer: bytes) -> bool:

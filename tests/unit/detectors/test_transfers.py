@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
-from headgate.detectors.transfers import MONEY_TRANSFER
+from headgate.detectors.limits import DEFAULT_LIMITS, Budget
+from headgate.detectors.transfers import MONEY_TRANSFER, find_transfers, transfers
 
 _TO = "0xa18456a3dfa8550351feca87a829b6325965f871"
 
@@ -57,6 +58,20 @@ def test_withdrawals_by_path_are_found() -> None:
     assert _issues({"amount": 5, "to": "ops@example.com"}, path="/v1/transfers") == ()
     assert _issues(body, path="/v1/withdrawals/fees") == ()
     assert _issues(None, "GET", "/v1/withdraw", address=_TO, amount="9") == ()
+
+
+def _finds(name: str) -> bool:
+    return any(find_transfers(f"name: {name}\n\0\nto: {_TO}".encode(), Budget(DEFAULT_LIMITS)))
+
+
+def test_every_name_of_the_table_is_found() -> None:
+    table = transfers()
+    names = {*table.methods, *table.functions, *(one.replace(" ", "_") for one in table.orders)}
+    names |= {f"{verb}_{noun}" for verb in table.verbs for noun in table.nouns}
+    names |= {f"{noun}_{last}" for noun in table.nouns for last in table.last}
+
+    assert [one for one in sorted(names) if not _finds(one)] == []
+    assert not _finds("get_money")
 
 
 @pytest.mark.parametrize(
