@@ -77,10 +77,12 @@ _FACTS: Final = tuple(_OF_LABEL.values())
 
 @dataclass(frozen=True, slots=True)
 class PersonWords:
-    """``labels``: whole names of members and columns, a group for each of ``_OF_LABEL``."""
+    """``labels``: whole names of members and columns, a group for each of ``_OF_LABEL``. ``in_text``: streets, and
+    dates behind names; most texts have neither, which one pass tells."""
 
     labels: BytePattern
     streets: BytePattern
+    in_text: BytePattern
 
 
 @cache
@@ -90,7 +92,9 @@ def person_words() -> PersonWords:
     document.only("labels", "streets")
     section = document.section("labels")
     labels = "|".join(f"({_any_of(section.strings(name))})" for name in _OF_LABEL)
-    return PersonWords(compiled(section, f"(?i){labels}"), compiled(document, _any_of(document.strings("streets"))))
+    streets = _any_of(document.strings("streets"))
+    patterns = f"(?i){labels}", streets, f"{streets}|{_NAMED_DATE.pattern.decode()}"
+    return PersonWords(*(compiled(document, one) for one in patterns))
 
 
 def _any_of(patterns: Sequence[str]) -> str:
@@ -150,9 +154,17 @@ def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
         fact = _OF_KIND.get(match.kind)
         if fact is not None:
             facts.add(fact, buffer[match.start : match.end], match.start)
+    if person_words().in_text.search(buffer) is not None and not _read_text(buffer, facts, budget):
+        return facts
+    _read_pieces(buffer, facts, budget)
+    return facts
+
+
+def _read_text(buffer: bytes, facts: Facts, budget: Budget) -> bool:
+    """Whether it was read to its end."""
     for pattern_match in person_words().streets.finditer(buffer):
         if not budget.allows_candidate():
-            return facts
+            return False
         start, end = pattern_match.span()
         facts.add(Fact.STREET, buffer[start:end], start)
         before = _NAME_BEFORE.search(buffer[max(0, start - _NAME_BYTES) : start])
@@ -160,12 +172,11 @@ def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
             facts.add(Fact.NAME, before[0].rstrip(b" ,;|\t:"), start)
     for pattern_match in _NAMED_DATE.finditer(buffer):
         if not budget.allows_candidate():
-            return facts
+            return False
         start, end = pattern_match.span()
         if int(pattern_match[1] or pattern_match[2] or b"0") in _UNLABELLED_YEARS:
             facts.add(Fact.BIRTH, buffer[start:end], start)
-    _read_pieces(buffer, facts, budget)
-    return facts
+    return True
 
 
 def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
@@ -173,10 +184,18 @@ def _read_pieces(buffer: bytes, facts: Facts, budget: Budget) -> None:
     for number, label in enumerate(pieces.labels):
         fact = _fact_of(label)
         if fact is not None:
-            for start, end in pieces.places(number):
-                _add_named(fact, buffer[start:end], start, facts)
+            for value, start in _different(buffer, pieces.places(number)):
+                _add_named(fact, value, start, facts)
     for start, text_start, end in pieces.several_lines:
         _read_table(buffer[text_start:end], start, facts, budget)
+
+
+def _different(buffer: bytes, places: Sequence[tuple[int, int]]) -> Iterator[tuple[bytes, int]]:
+    """Each value where it stands first: a list of a hundred items has few."""
+    first: dict[bytes, int] = {}
+    for start, end in places:
+        first.setdefault(buffer[start:end], start)
+    yield from first.items()
 
 
 def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:

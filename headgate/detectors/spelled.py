@@ -28,7 +28,7 @@ _TURNED_AFTER: Final = 8192
 
 
 def spelled(buffer: bytes) -> Iterator[Spelled]:
-    for find, step, decode in _RUNS:
+    for find, step, decode in _RUNS if _ANY_RUN.search(buffer) is not None else ():
         for found in find.finditer(buffer):
             for data in decode(found[0]):
                 yield Spelled(found.start(), found.end(), step, data)
@@ -88,3 +88,5 @@ _RUNS: Final[tuple[tuple[BytePattern, str, Callable[[bytes], Iterator[bytes]]], 
     (_SPACED_RUN, "spaced", _from_spaced),
     (_CONCATENATED_RUN, "concatenated", _from_concatenated),
 )
+_ANY_RUN: Final = BytePattern(b"|".join(find.pattern for find, _, _ in _RUNS))
+"""Most texts have none, which one pass tells."""
