@@ -130,4 +130,4 @@ def body_too_large(max_bytes: int) -> PayloadTooLargeError:
 def _check_port(port: int) -> None:
     if port in BAD_PORTS or not 1 <= port <= 65535:
         # HTTP spoken to a mail or database server is how a request becomes that protocol's commands.
-        raise ProtocolRefusedError(f"port {port} belongs to another protocol than HTTP", details={"port": port})
+        raise ProtocolRefusedError(f"port {port} belongs to a protocol other than HTTP", details={"port": port})

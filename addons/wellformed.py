@@ -45,7 +45,7 @@ def ambiguous(message: str, **details: object) -> AmbiguousRequestError:
 
 def check_method(method: bytes) -> None:
     if _METHOD.fullmatch(method) is None:
-        raise ambiguous("the method is not written in upper-case letters")
+        raise ambiguous("the method must be in upper-case letters")
     if method in (b"TRACE", b"TRACK"):
         # It answers with the request, injected credentials included (cross-site tracing).
         raise ProtocolRefusedError("TRACE is refused: it would show the request's credentials")

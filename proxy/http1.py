@@ -92,7 +92,7 @@ class GateHttp1Server(Http1Server):
             for command in super().read_headers(event):
                 # mitmproxy's own error, whose text holds what the client wrote.
                 if isinstance(command, commands.SendData) and not isinstance(command, _ReadableError):
-                    yield self._error(AmbiguousRequestError("not an HTTP/1.1 request that has one reading"))
+                    yield self._error(AmbiguousRequestError("not an unambiguous HTTP/1.1 request"))
                 else:
                     yield command
         except _TooManyLinesError:
@@ -121,7 +121,7 @@ class GateHttp1Server(Http1Server):
                 # mitmproxy closes without a word where chunks cannot be read.
                 is_closing = isinstance(command, commands.CloseConnection) and isinstance(event, events.DataReceived)
                 if is_closing and not is_answered and self.response is None:
-                    yield self._error(AmbiguousRequestError("the chunks of the body have no one reading"))
+                    yield self._error(AmbiguousRequestError("the chunks of the body are ambiguous"))
                 yield command
         except NotImplementedError:
             # mitmproxy has no trailers in HTTP/1, and would leave the client waiting.

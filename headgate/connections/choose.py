@@ -72,7 +72,7 @@ def choose(book: ConnectionBook, draft: ActionDraft, agent_id: str, *, asks: boo
 def _named(book: ConnectionBook, draft: ActionDraft, agent_id: str, names: frozenset[str]) -> Connection:
     if len(names) > 1:
         raise NoConnectionError(
-            "a call carries one placeholder; this one mentions more", details={"connections": sorted(names)[:10]}
+            "a call may carry one placeholder; this one has several", details={"connections": sorted(names)[:10]}
         )
     (name,) = names
     connection, call = book.by_name.get(name), draft.call

@@ -37,7 +37,7 @@ def check_fillable(connection: Connection, draft: ActionDraft) -> None:
     if standing != 1 or found.literal != 1 or found.names != {connection.name}:
         place = connection.place
         raise NoConnectionError(
-            f"the placeholder {connection.placeholder} must stand once, literally and by itself, in the"
+            f"the placeholder {connection.placeholder} must appear once, literally and alone, in the"
             f" {place.location} {place.name}",
             details={"connection": connection.name, "in": place.location.value, "name": place.name},
         )

@@ -102,7 +102,7 @@ def _facts(method: str, call: RpcCall | None) -> JsonObject:
     if len(urls) > _URLS_MAX or len(parts) > _PARTS_MAX:
         # Policies ask whether all of them may be there.
         raise PayloadTooLargeError(
-            f"the message of A2A has more than {_PARTS_MAX} parts or {_URLS_MAX} addresses", details={"field": "body"}
+            f"the A2A message has more than {_PARTS_MAX} parts or {_URLS_MAX} addresses", details={"field": "body"}
         )
     is_of_task = method.startswith("tasks/")
     return {

@@ -243,5 +243,5 @@ def _texts(values: object) -> Sequence[str]:
 
 def _ambiguous(reason: str) -> AmbiguousRequestError:
     return AmbiguousRequestError(
-        f"the request of AWS can be read in more than one way: {reason}", details={"field": "headers"}
+        f"the AWS request can be read in more than one way: {reason}", details={"field": "headers"}
     )

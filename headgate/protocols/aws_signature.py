@@ -91,5 +91,5 @@ def _of_form(form: Pairs) -> Scope | None:
 
 def _ambiguous(reason: str) -> AmbiguousRequestError:
     return AmbiguousRequestError(
-        f"the request of AWS can be read in more than one way: {reason}", details={"field": "authorization"}
+        f"the AWS request can be read in more than one way: {reason}", details={"field": "authorization"}
     )

@@ -136,7 +136,7 @@ def _read_form(decoded: bytes, labelled: ContentType, size: int, digest: str) ->
     pairs = parse_form(decoded.decode("latin-1"))
     if not labelled.is_utf8 and not (labelled.extends_ascii and all(n.isascii() and v.isascii() for n, v in pairs)):
         raise AmbiguousRequestError(
-            "the form names another charset than UTF-8: servers differ in whether they read it so",
+            "the form names a charset other than UTF-8, which not all servers use",
             details={"field": "content-type"},
         )
     refuse_method_override((name for name, _ in pairs), field="body")
@@ -168,7 +168,7 @@ def _is_read_as_utf8(decoded: bytes, labelled: ContentType) -> bool:
 def _parse_json(decoded: bytes, labelled: ContentType) -> JsonValue:
     if not _is_read_as_utf8(decoded, labelled):
         raise AmbiguousRequestError(
-            "the JSON names another charset than UTF-8: servers differ in whether they read it so",
+            "the JSON names a charset other than UTF-8, which not all servers use",
             details={"field": "content-type"},
         )
     try:
@@ -195,7 +195,7 @@ def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
 def _unread(body: bytes, content_type: str | None, digest: str, reading: BodyReading, reason: str | None) -> Body:
     if reading is BodyReading.JSON:
         raise PayloadTooLargeError(
-            f"the body must be read and cannot be: {reason}", details={"field": "body", "reason": reason}
+            f"the gate must read the body, but cannot: {reason}", details={"field": "body", "reason": reason}
         )
     return Body(BodyKind.OPAQUE, _digest_only(body, content_type, digest, reason), (), len(body), digest)
 

@@ -112,7 +112,7 @@ def _read(text: str) -> tuple[Operation, ...]:
         elif not isinstance(definition, FragmentDefinitionNode):
             raise refuse("defines types, which no request does")
         elif fragments.setdefault(definition.name.value, definition) is not definition:
-            raise refuse(f"the fragment {definition.name.value[:80]} is there twice")
+            raise refuse(f"the fragment {definition.name.value[:80]} is defined twice")
     if not operations:
         raise refuse("holds no operation")
     names = [None if one.name is None else one.name.value for one in operations]
@@ -188,7 +188,7 @@ def _root_fields(node: OperationDefinitionNode, fragments: Mapping[str, Fragment
             case FragmentSpreadNode():
                 name = selection.name.value
                 if name not in fragments:
-                    raise refuse(f"the fragment {name[:80]} is not there")
+                    raise refuse(f"the fragment {name[:80]} is not defined")
                 if name not in followed:
                     followed.add(name)
                     waiting.append(iter(fragments[name].selection_set.selections))
@@ -198,7 +198,7 @@ def _root_fields(node: OperationDefinitionNode, fragments: Mapping[str, Fragment
                 if (same.name, same.written) != (field.name, field.written):
                     raise refuse(f"{field.key[:80]} stands for two different fields")
             case _:
-                raise refuse("selects what is no field and no fragment")
+                raise refuse("selects something that is neither a field nor a fragment")
     return list(found.values())
 
 
@@ -206,7 +206,7 @@ def _root_field(node: FieldNode) -> RootField:
     arguments: dict[str, ValueNode] = {}
     for argument in node.arguments:
         if arguments.setdefault(argument.name.value, argument.value) is not argument.value:
-            raise refuse(f"the argument {argument.name.value[:80]} is there twice")
+            raise refuse(f"the argument {argument.name.value[:80]} is defined twice")
     name = node.name.value
     written = "\n".join(f"{one}: {print_ast(arguments[one])}" for one in sorted(arguments))
     return RootField(name if node.alias is None else node.alias.value, name, MappingProxyType(arguments), written)

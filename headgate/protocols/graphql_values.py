@@ -120,4 +120,4 @@ def _scalar(node: ValueNode) -> JsonValue:
         case FloatValueNode() if math.isfinite(number := float(node.value)):
             return number
         case _:
-            raise refuse("an argument is no value of JSON")
+            raise refuse("an argument is not a JSON value")

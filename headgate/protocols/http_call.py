@@ -63,7 +63,7 @@ def check_method(method: str) -> None:
     Raises AmbiguousRequestError.
     """
     if _METHOD.fullmatch(method) is None:
-        raise AmbiguousRequestError("the method is not written in upper-case letters", details={"field": "method"})
+        raise AmbiguousRequestError("the method must be in upper-case letters", details={"field": "method"})
 
 
 @lru_cache(maxsize=4096)

@@ -71,7 +71,7 @@ def recognise(value: JsonValue, *, is_named: bool = False) -> RpcRequest | None:
     if not known:
         return None
     if len(known) != len(calls):
-        raise _ambiguous("some members of the batch are no calls, which servers pass over or refuse")
+        raise _ambiguous("some members of the batch are not calls, which servers ignore or refuse")
     return RpcRequest(known, is_batch=True)
 
 
@@ -83,7 +83,7 @@ def _call(value: JsonValue, *, is_named: bool) -> RpcCall | None:
     if "method" not in names or not ("jsonrpc" in names or is_named):
         return None
     if any(name not in _MEMBERS for name in folded):
-        raise _ambiguous("some servers take a member for one in another spelling")
+        raise _ambiguous("some servers read a member in another spelling")
     method, params = value["method"], value.get("params")
     if not isinstance(method, str) or not 0 < len(method) <= _METHOD_CHARACTERS_MAX:
         return None

@@ -65,7 +65,7 @@ def read_multipart(body: bytes, content_type: ContentType) -> list[Part]:
 def split_pieces(body: bytes, boundary: str) -> tuple[bytes, ...]:
     """What stands between the delimiter lines (RFC 2046, section 5.1.1). Raises AmbiguousRequestError."""
     if _BOUNDARY.fullmatch(boundary) is None:
-        raise _ambiguous("its boundary is missing, or has other characters than letters, digits and _.=-")
+        raise _ambiguous("its boundary is missing, or has characters other than letters, digits and _.=-")
     delimiter = b"--" + boundary.encode("ascii")
     if not body.startswith(delimiter + b"\r\n"):
         raise _ambiguous("it does not begin with its boundary")

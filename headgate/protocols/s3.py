@@ -158,7 +158,7 @@ def _address(path: str, bucket: str | None, *, folds_slashes: bool) -> tuple[str
             return None, None
         bucket = unquote(first)
         if _BUCKET.fullmatch(bucket) is None:
-            raise _ambiguous("the first segment of the path is no name of a bucket", field="path")
+            raise _ambiguous("the first segment of the path is not a bucket name", field="path")
     return bucket, unquote(rest) or None
 
 

@@ -156,7 +156,7 @@ def _read(text: str, *, is_labelled: bool) -> _Envelope | None:
             raise _ambiguous("it has a document type") from None
         return None
     if envelope.version is not None and _names_other_encoding(text):
-        raise _ambiguous("it names another encoding than UTF-8")
+        raise _ambiguous("it names an encoding other than UTF-8")
     return envelope
 
 
