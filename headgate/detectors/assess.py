@@ -23,6 +23,7 @@ from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.named_values import find_named_values
+from headgate.detectors.payout_addresses import find_payout_addresses
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
@@ -66,7 +67,7 @@ _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),
-    EmbeddedModel.COMMANDS: (find_commands, find_transfers, find_dangerous_calls),
+    EmbeddedModel.COMMANDS: (find_commands, find_transfers, find_dangerous_calls, find_payout_addresses),
     EmbeddedModel.HOST_NAMES: (find_host_names,),
 }
 _JOINED_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {EmbeddedModel.SECRETS: (find_split_secrets,)}

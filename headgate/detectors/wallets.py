@@ -69,7 +69,7 @@ def find_wallets(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator
     for found in _BITCOIN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        if stands_alone(buffer, *found.span()) and _is_address(found[0]):
+        if stands_alone(buffer, *found.span()) and is_address(found[0]):
             yield Match(WALLET_ADDRESS, found.start(), found.end(), _CHECKED)
     for found in _ETHEREUM.finditer(buffer):
         if not budget.allows_candidate():
@@ -115,7 +115,8 @@ def _key_pairs(buffer: bytes, budget: Budget) -> Iterator[Match]:
             yield Match(WALLET_KEY, found.start(), found.end(), _NEAR)
 
 
-def _is_address(text: bytes) -> bool:
+def is_address(text: bytes) -> bool:
+    """Whether the checksum of an address in Base58Check or of Bitcoin's bech32 is right."""
     return _has_bech32_checksum(text.lower()) if text[:2] in (b"bc", b"BC") else _has_checksum(text)
 
 
