@@ -1,6 +1,6 @@
 """What policies about content judge: a JSON value, and what detectors look at beside it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,10 +59,10 @@ class JudgedContent:
     def header_names(self) -> frozenset[str]:
         return frozenset((*self.sent, *self._headers()))
 
-    def fields(self, names: Collection[str]) -> dict[str, Sequence[str]]:
-        """The header fields of these names, as they are sent."""
+    def fields(self, names: Iterable[str]) -> dict[str, Sequence[str]]:
+        """Of these ``header_names`` what is sent in the field."""
         shown = self._headers()
-        return {name: self.sent.get(name) or [str(shown[name])] for name in names if name in self.sent or name in shown}
+        return {name: self.sent.get(name) or [str(shown.get(name, ""))] for name in names}
 
     def aside(self, names: frozenset[str]) -> Aside | None:
         """These header fields, as in ``for_detectors``; None for no names."""

@@ -1,6 +1,6 @@
 """Asks several policies with detectors about one content, which is decoded once for all of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from time import perf_counter
@@ -105,7 +105,9 @@ class DetectorRound:
         joined = self._content.joined_without(scope.except_headers)
         model = EmbeddedModel(policy.model)
         call = self._content.by_field(scope.except_headers) if model is EmbeddedModel.HOST_NAMES else None
-        signs_in = self._content.fields(scope.except_headers) if model is EmbeddedModel.SECRETS else {}
+        signs_in: Mapping[str, Sequence[str]] = {}
+        if model is EmbeddedModel.SECRETS:
+            signs_in = self._content.fields(name for name in self._excepted if name in scope.except_headers)
         return Query(model, policy.draft.prompt, scope.kinds, aside, joined, call, signs_in)
 
 
