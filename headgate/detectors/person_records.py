@@ -38,6 +38,10 @@ _NAME_BEFORE: Final = BytePattern(rb"\b[A-Z][a-z]{1,24} [A-Z][a-z]{1,24}[ ,;|\t:
 _ROWS_MAX: Final = 2000
 _COLUMNS_MAX: Final = 100
 _COLUMN_SIGNS: Final = ("\t", ";", "|", ",")
+_MEMBER: Final = re.compile(rb'"([^"\\]{1,64})"\s{0,4}:\s{0,4}"([^"\\]{1,128})"')
+_CAMEL: Final = re.compile(rb"(?<=[a-z])(?=[A-Z])")
+_RULES: Final = b" \t-+=|:"
+"""Lines that a terminal or Markdown draws below the names of columns."""
 _LABEL_MAX: Final = 130
 _BIRTH_YEARS: Final = range(1920, 2021)
 _UNLABELLED_YEARS: Final = range(1925, 2011)
@@ -129,7 +133,7 @@ class Facts:
             reached[1] >= _CONTACTS_MIN
             or births >= _BIRTHS_MIN
             or min(births, max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
-            or min(self.count(Fact.PRIVATE), max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
+            or min(self.count(Fact.PRIVATE), max(*reached, births, self.count(Fact.NAME))) >= _PRIVATE_MIN
             or min(streets, self.count(Fact.NAME)) >= _CONTACTS_MIN
             or numbers >= _NUMBERS_MIN
             or streets >= _STREETS_MIN
@@ -205,7 +209,11 @@ def _add_labelled(label: bytes, value: bytes, start: int, facts: Facts) -> None:
 
 def _add_named(fact: Fact | None, value: bytes, start: int, facts: Facts) -> None:
     """``fact``: by the name of a member or column. A street by its name is another value than one in a text."""
-    if fact is not None and (fact is not Fact.BIRTH or _is_birth(value)):
+    if (
+        fact is not None
+        and (fact is not Fact.BIRTH or _is_birth(value))
+        and (fact is not Fact.STREET or _is_place(value))
+    ):
         facts.add(fact, b"@" + value if fact is Fact.STREET else value, start)
 
 
@@ -224,6 +232,11 @@ def _repeats(label: bytes) -> bool:
     return bool(space) and words.replace(b" ", b"") == name.translate(None, b"_-.")
 
 
+def _is_place(value: bytes) -> bool:
+    """No address of a machine, a wallet or a function: words, or other letters than those of ASCII."""
+    return b" " in value.strip() or not value.isascii()
+
+
 def _is_birth(value: bytes) -> bool:
     match = _DATE.search(value.decode("utf-8", "replace"))
     return match is not None and int(match[1] or match[2]) in _BIRTH_YEARS
@@ -236,13 +249,18 @@ def is_unlabelled_birth(text: str) -> bool:
 
 
 def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
-    """Lines below a line of names with the same sign between them; lines that begin with a name and a colon."""
-    lines = [one for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip()]
+    """Lines below a line of names with the same sign between them; lines that begin with a name and a colon; lines that
+    are objects of JSON."""
+    lines = [one for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip(_RULES)]
     columns: list[Fact | None] = []
     between = b""
     for line in lines:
         if not budget.has_time():
             return
+        if line.startswith(b"{"):
+            for member in _MEMBER.finditer(line):
+                _add_labelled(_CAMEL.sub(b" ", member[1]).replace(b"_", b" "), member[2], start, facts)
+            continue
         cells = line.split(between) if between else []
         if columns and len(cells) >= len(columns) - 1 and len(cells) > 1:
             for fact, written in zip(columns, cells, strict=False):

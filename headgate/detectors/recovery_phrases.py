@@ -7,9 +7,10 @@ the values of a list too, in any order. In other languages, twelve numbered word
 
 import re
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from itertools import pairwise
+from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
 from regorus import BytePattern, ListedWords
@@ -40,6 +41,10 @@ _ABOUT_A_WALLET: Final = BytePattern(
 )
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
 _RUN: Final = BytePattern(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
+_ROT13: Final = bytes.maketrans(
+    (ascii_lowercase + ascii_uppercase).encode(),
+    "".join(one[13:] + one[:13] for one in (ascii_lowercase, ascii_uppercase)).encode(),
+)
 _WORD: Final = re.compile(rb"[a-zA-Z]+")
 _WRITTEN_OUT: Final = BytePattern(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
 
@@ -49,12 +54,11 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for run in _RUN.finditer(buffer):
         if not budget.allows_candidate():
             return
-        if not listed_words().holds(run[0], _LENGTHS[0]):  # a cheap look: most runs of words are sentences
-            continue
-        for words in _known_words(run[0], budget):
-            written_out = [part for part in _written_out(words, run[0]) if _is_phrase(part)]
-            for part in written_out or ([words] if _is_phrase(words) and _has_checksum(words) else []):
+        if listed_words().holds(run[0], _LENGTHS[0]):  # a cheap look: most runs of words are sentences
+            for part in _phrases(run[0], budget):
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
+        elif any(map(partial(_is_turned, budget=budget), (run[0][::-1], run[0].translate(_ROT13)))):
+            yield Match(RECOVERY_PHRASE, run.start(), run.end(), _FOUND)
     if len(buffer.split(SEPARATOR, _VALUES_MIN)) > _VALUES_MIN:
         yield from _in_lists(buffer)
     numbered = _NUMBERED.search(buffer) if _TWELFTH.search(buffer) is not None else None
@@ -76,6 +80,17 @@ class _Word(NamedTuple):
     start: int
     end: int
     text: bytes
+
+
+def _phrases(run: bytes, budget: Budget) -> Iterator[list[_Word]]:
+    for words in _known_words(run, budget):
+        written_out = [part for part in _written_out(words, run) if _is_phrase(part)]
+        yield from written_out or ([words] if _is_phrase(words) and _has_checksum(words) else [])
+
+
+def _is_turned(run: bytes, budget: Budget) -> bool:
+    """Whether a run that was read backwards, or with its letters rotated by thirteen, is a phrase."""
+    return listed_words().holds(run, _LENGTHS[0]) and next(_phrases(run, budget), None) is not None
 
 
 def _known_words(run: bytes, budget: Budget) -> Iterator[list[_Word]]:

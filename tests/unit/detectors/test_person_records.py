@@ -1,5 +1,6 @@
 """Records of several persons, and what is not one: counted by different values, and by names of members and columns."""
 
+import base64
 import json
 
 import pytest
@@ -75,3 +76,40 @@ def test_ordinary_contents_are_none(value: JsonValue) -> None:
 def test_a_large_table_is_read_in_time() -> None:
     text = "Employee,Salary\n" + "\n".join(f"employee {number},{number}" for number in range(40_000))
     assert _is_found(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "shop=> select * from c;\n id | full_name | dni | note\n----+-----------+-----+------\n"
+        "  1 | Ines Albrecht | 48211907K | a\n  2 | Tomas Rehm | 39120411B | b\n"
+        "  3 | Greta Sommer | 11839120L | c\n(3 rows)",
+        "| Name | Personalausweis |\n|---|:--|\n| Ines Albrecht | L01X00T47 |\n"
+        "| Tomas Rehm | T22000129 |\n| Greta Sommer | C01X0006H |",
+    ],
+)
+def test_tables_of_a_terminal_and_of_markdown_are_read_below_their_rule(text: str) -> None:
+    assert _is_found(text)
+
+
+def test_lines_of_json_are_found_when_they_are_encoded() -> None:
+    lines = "\n".join(json.dumps({"fullName": one[0], "birth_date": one[3], "seat": "7"}) for one in _PERSONS)
+    assert _is_found({"body": lines})
+    assert _is_found({"body": base64.b85encode(lines.encode()).decode()})
+
+
+def test_births_beside_a_private_column_are_found() -> None:
+    rows: JsonValue = [{"dob": one[3], "passport": f"C0{at}8K214"} for at, one in enumerate(_PERSONS)]
+    assert _is_found({"rows": rows})
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"fn": f"handle_{at}", "addr": f"0x7f3a{at}c00"} for at in range(12)],
+        [{"name": f"Node {at}", "address": f"10.4.{at}.7"} for at in range(12)],
+        [{"name": "Unit Tests", "pass": str(at), "fail": "0"} for at in range(12)],
+    ],
+)
+def test_lists_of_functions_machines_and_tests_are_none(rows: JsonValue) -> None:
+    assert not _is_found({"rows": rows})

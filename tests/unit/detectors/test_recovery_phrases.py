@@ -1,6 +1,7 @@
 """Recovery phrases in every way in which people write them down, and sentences that are none."""
 
 import base64
+import codecs
 from typing import Any
 
 import pytest
@@ -24,6 +25,8 @@ _WORDS = ["orbit", "crash", "office", "enter", "proof", "picnic", "bundle", "sti
         " ".join(word.upper() for word in _WORDS),
         base64.b64encode(" ".join(_WORDS).encode()).decode(),
         " ".join(_WORDS * 2),
+        " ".join(_WORDS)[::-1],
+        codecs.encode(" ".join(_WORDS), "rot13"),
     ],
 )
 def test_a_phrase_is_found(text: str) -> None:
