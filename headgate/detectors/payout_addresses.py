@@ -8,6 +8,7 @@ have their form only. A company that changes its own address approves the call; 
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final, NamedTuple
 
 from regorus import BytePattern
@@ -29,6 +30,7 @@ _OVERWRITES: Final = BytePattern(
     rb"|^(?:name|tool_name): (?:\w+[_.-])?(?:write|edit|update|put|push|patch|replace|commit|set|save|publish|upsert)"
     rb"[\w.-]*$"
     rb"|(?:x-amz-target: \S+\.|\baction: )put(?:parameter|item)$|\b(?:overwrite|upsert)\b"
+    rb"|^path: \S*/(?:update|upsert|replace|merge)\w*$|\bmutation\b"
 )
 _FOR_TESTS: Final = BytePattern(
     rb"(?im)^(?:[\w ]+ )?(?:path|file[_ ]?path|filename|file|branch|network|environment|head): [^\n]*\b"
@@ -37,20 +39,28 @@ _FOR_TESTS: Final = BytePattern(
 _PAYS: Final = (
     r"(?:fees?[_ -]?(?:collector|recipient|receiver|wallet|account|address|to\b)|treasury|pay[_-]?outs?|pay[_ -]?ee"
     r"|settle(?:ment)?|donat\w*|merchant|beneficiar\w*|royalt\w*|rewards?|cash[_-]?out|withdraw\w*|deposits?|sweep"
-    r"|etherbase|coinbase_address|revenue|recipient|hot[_-]?wallet|cold[_-]?(?:wallet|storage)|payment[_-]?(?:address|wallet))"
+    r"|etherbase|coinbase_address|revenue|recipient|hot[_-]?wallet|cold[_-]?(?:wallet|storage)|payment[_-]?(?:address|wallet)"
+    r"|(?:wallet|btc|bitcoin|eth|usd[tc]|xmr|crypto)[_ -]?addr)"
 )
 _NAMED: Final = re.compile(
-    (r"(?i)" + _PAYS + r"""[\w.-]{0,40}["'\]]{0,2}\s{0,4}(?:=>|:=|=|:)\s{0,4}(?:\w{1,12}\()?["'`]?$""").encode()
+    (
+        r"(?i)"
+        + _PAYS
+        + r"""[\w.-]{0,40}["'\]]{0,2}\s{0,4}(?:=>|:=|=|:)\s{0,4}(?:\w{1,12}\(|\n\x00\n[\w ]{1,60}: )?["'`]?$"""
+    ).encode()
 )
 _VARIABLE: Final = BytePattern(
     rf"(?im)^(?:(?:[\w ]+ )?(?:name|key|variable|variable ?key|parameter|setting): \S*|path: \S*){_PAYS}\S*$".encode()
 )
-_STATEMENT: Final = re.compile(rb"(?i)\bupdate\s+[^\s;]+\s+(?:as\s+\w+\s+|\w+\s+)?set\b")
+_STATEMENT: Final = BytePattern(rb"(?i)\bupdate\s+[^\s;]+\s+(?:as\s+\w+\s+|\w+\s+)?set\b")
+_INSERTED: Final = BytePattern(rb"(?i)\binsert\s+into\s[^;]*(?:addr|wallet|payout)[^;]*\bvalues\b")
+_OR_UPDATED: Final = BytePattern(rb"(?i)\bon\s+(?:conflict|duplicate\s+key)\b[^;]*\bupdate\b")
 _COLUMN: Final = re.compile(rb"(?i)(?:addr\w*|wallet\w*|payout\w*|account\w*|btc|eth|usdt)[\"`\]]?\s*=\s*[\"']$")
 _ASKS: Final = BytePattern(
-    rb"(?i)\b(?:donat|spend(?:en|e)\b|contribut|we accept|sponsor|tip jar|\bdons?\b|donaci|doa[c\xc3]|darowizn)"
+    rb"(?i)\b(?:donat|spend(?:en|e)\b|contribut|we accept|sponsor|tip jar|support us"
+    rb"|funding\.ya?ml|\bdons?\b|donaci|doa[c\xc3]|darowizn)"
 )
-_COIN: Final = re.compile(
+_COIN: Final = BytePattern(
     rb"(?i)\b(?:bitcoins?|btc|litecoin|ltc|ethereum|eth|usd[tc]|trc-?20|erc-?20|monero|xmr|crypto\w*|krypto\w*|cripto\w*)\b"
 )
 _OPEN_ALIAS: Final = re.compile(rb"(?i)\boa1:\w{2,8}\s[^\n]{0,80}recipient_address=$")
@@ -60,6 +70,8 @@ _OLD: Final = re.compile(
 _NEW: Final = re.compile(rb"(?i)(?:[\w ]{0,40}\s)?(?:new|replace\w*|with)[ _]?(?:text|str|string|value|content)?\w*:")
 _BEFORE_BYTES: Final = 120
 _LABEL_BYTES: Final = 80
+_ADDRESSES_MAX: Final = 64
+"""Of a call; a longer list is no place where somebody pays."""
 
 
 class _Address(NamedTuple):
@@ -76,7 +88,7 @@ def find_payout_addresses(buffer: bytes, budget: Budget) -> Iterator[Match]:
     budget.new_pass(len(buffer))
     if _WRITES.search(buffer) is None:
         return
-    found = [*_addresses(buffer, budget)]
+    found = [*islice(_addresses(buffer, budget), _ADDRESSES_MAX)]
     if not found:
         return
     place = next((one for one in found if _is_in_statement(buffer, one)), None)
@@ -87,15 +99,16 @@ def find_payout_addresses(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _overwritten(buffer: bytes, found: Sequence[_Address]) -> _Address | None:
+    has_coin = _COIN.search(buffer) is not None
     is_variable = _VARIABLE.search(buffer) is not None
     asks = _ASKS.search(buffer) is not None
     for one in found:
-        before = buffer[max(one.text[0], one.start - _BEFORE_BYTES) : one.start]
+        before = buffer[max(0, one.start - _BEFORE_BYTES) : one.start]
         if _NAMED.search(before) is not None or _OPEN_ALIAS.search(before) is not None:
             return one
         if is_variable and _is_whole(buffer, one):
             return one
-        if asks and _COIN.search(buffer) is not None and not _is_whole(buffer, one):  # words around it: a page
+        if asks and has_coin and not _is_whole(buffer, one):  # words around it: a page
             return one
     return _exchanged(buffer, found)
 
@@ -130,7 +143,9 @@ def is_payable(address: bytes) -> bool:
 
 def _is_in_statement(buffer: bytes, one: _Address) -> bool:
     text = buffer[one.text[0] : one.start]
-    return _COLUMN.search(text[-_BEFORE_BYTES:]) is not None and _STATEMENT.search(text) is not None
+    if _COLUMN.search(text[-_BEFORE_BYTES:]) is not None:
+        return _STATEMENT.search(text) is not None
+    return _INSERTED.search(text) is not None and _OR_UPDATED.search(buffer[one.end : one.text[1]]) is not None
 
 
 def _is_whole(buffer: bytes, one: _Address) -> bool:
