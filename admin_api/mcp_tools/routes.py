@@ -33,7 +33,7 @@ async def list_all(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     server: _Server | None = None,
-    changed_only: Annotated[bool, Query(alias="changed", description="Only tools to be accepted")] = False,
+    changed_only: Annotated[bool, Query(alias="changed", description="Only tools with a changed definition")] = False,
 ) -> Page[McpToolAnswer, CursorPagination] | Page[McpToolAnswer, CamelPagination]:
     """Lists the tools that MCP servers have offered, newest first."""
     async with dependencies.database.transaction(principal.org_id) as connection:

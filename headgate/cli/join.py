@@ -29,7 +29,8 @@ from headgate.runtime.agent_access import joined_folder, write_access
     metavar="HEX",
     multiple=True,
     envvar=FINGERPRINTS_VARIABLE,
-    help=f"Trust only this certificate authority ({FINGERPRINTS_VARIABLE}). Required if URL is not https.",
+    help=f"Trust only this certificate authority ({FINGERPRINTS_VARIABLE}). Required if URL is not https, except"
+    " on this machine.",
 )
 @result_option
 def join(url: str, key: str | None, fingerprints: tuple[str, ...], as_json: bool) -> None:

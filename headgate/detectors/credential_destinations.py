@@ -21,6 +21,11 @@ from headgate.kernel.canonical_json import JsonValue
 _QUERY: Final = "$.http.query"
 _KEY_IN_QUERY: Final = re.compile(r"\$\.http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?")
 _SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+_TOKEN_FIELD: Final = (
+    re.compile(  # RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1
+        r"\$\.body\.(?:assertion|client_assertion|refresh_token|subject_token|actor_token|id_token|token|jwt)(?:\[0\])?"
+    )
+)
 _WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 _WITHOUT_FORM: Final = "token"
 
@@ -92,9 +97,12 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
 
 
 def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
+    """As all of a field that takes such tokens: elsewhere at the same host stands what others read."""
+    if _TOKEN_FIELD.fullmatch(finding.place.path) is None:
+        return False
     span = finding.span if finding.kind in _WEB_TOKENS else None
     text = None if span is None else text_at_path(value, span.path)
-    return span is not None and text is not None and belongs_to(text[span.start : span.end], host)
+    return text is not None and span is not None and span.end - span.start == len(text) and belongs_to(text, host)
 
 
 def _parameter(place: Place) -> str:
@@ -117,7 +125,7 @@ def _destination(value: JsonValue) -> tuple[str, str] | None:
     http = value.get("http") if isinstance(value, dict) else None
     if not isinstance(http, dict) or http.get("scheme") != "https":
         return None
-    return str(http.get("host", "")).lower(), str(http.get("path", ""))
+    return str(http.get("host", "")).lower().rstrip("."), str(http.get("path", ""))
 
 
 def _parsed(text: str) -> _Destination:

@@ -11,19 +11,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
-from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.host_names import private_suffixes
+from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.detectors.log_ins import label_names
 from headgate.detectors.model import Finding, Place, masked_sample
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue
-
-_OWN_NAMES: Final = ("internal", "local", "localhost", "lan", "corp", "intranet", "private", "arpa", "svc")
-"""Last labels of hosts that no public name server knows."""
-_PATIENT: Final = Limits(seconds_max=0.05)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +48,28 @@ def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tup
     if not _is_public(host):
         return ()
     return tuple(
-        Finding(match.kind, match.confidence, Place(f"$.http.headers['{name}']", (), None), masked_sample(found))
+        found
         for name, texts in fields.items()
         for text in texts
         for read in _readings(text)
         if any(read.startswith(one.begins) and not one.is_at(host) for one in credential_homes())
-        for match in find_secrets(read.encode("utf-8", "replace"), Budget(_PATIENT))
-        if match.start == 0 and (found := read[: match.end])
+        if (found := _found(name, read)) is not None
     )
 
 
+def _found(field: str, text: str) -> Finding | None:
+    """The surest credential with which the text begins; several forms may fit one."""
+    matches = [one for one in find_secrets(text.encode("utf-8", "replace"), Budget(DEFAULT_LIMITS)) if one.start == 0]
+    if not matches:
+        return None
+    match = max(matches, key=lambda one: (one.confidence, one.end))
+    sample = masked_sample(text[: match.end])
+    return Finding(match.kind, match.confidence, Place(f"$.http.headers['{field}']", (), None), sample)
+
+
 def _readings(text: str) -> tuple[str, ...]:
-    """As it stands, and the two halves of Basic (RFC 7617)."""
+    """As it stands, without the name of another scheme (DPoP), and the two halves of Basic (RFC 7617)."""
+    text = text.rpartition(" ")[2]
     try:
         user, _, password = b64decode(text, validate=True).decode().partition(":")
     except (Error, ValueError):
@@ -72,13 +78,10 @@ def _readings(text: str) -> tuple[str, ...]:
 
 
 def _is_public(host: str) -> bool:
-    if "." not in host or host.rpartition(".")[2] in _OWN_NAMES:
-        return False
     try:
-        ip_address(host)
+        return ip_address(host.strip("[]")).is_global
     except ValueError:
-        return True
-    return False
+        return "." in host and not host.endswith(private_suffixes())
 
 
 def _home(section: Section) -> Home:

@@ -96,10 +96,13 @@ def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
     table = dangerous_calls()
     budget.new_pass(len(buffer))
     tried: set[tuple[int, int]] = set()
+    text = 0, -1
     for word_end, number in keyword_places(table.words, buffer):
+        if not text[0] <= word_end <= text[1]:  # looked for once: a text of a megabyte may be nothing but words
+            text = text_at(buffer, word_end)
         for at in table.rules_of[number]:
             rule = table.rules[at]
-            start, end = text_at(buffer, word_end) if rule.in_text else (0, len(buffer))
+            start, end = text if rule.in_text else (0, len(buffer))
             if (at, start) in tried:
                 continue
             tried.add((at, start))

@@ -14,8 +14,8 @@ _IN_FOURS: Final = re.compile(r"(?<![0-9])(?<![0-9]-)[0-9]{4}(?:-[0-9]{4}){3}(?!
 _ACCOUNT: Final = re.compile(r"[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}")
 _BIRTH: Final = re.compile(r"-(?:19[2-9][0-9]|200[0-9])-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])(?:-|$)")
 _BORN: Final = re.compile(
-    r"(?:^|-)(?:born|birth(?:day|date)?|dob|geb(?:oren)?|n[ée]e?|naiss(?:ance)?|nac(?:ido|ida|imiento)?|nasc(?:ido|ida)?|nat[oa]"
-    r"|ur|urodz|fodt|fodd)-?(?:(?:19[2-9]|20[0-4])[0-9]-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])"
+    r"(?:^|-)(?:born|birth(?:day|date)?|dob|geb(?:oren)?|n[ée]e|naiss(?:ance)?|nac(?:ido|ida|imiento)?|nasc(?:ido|ida)?"
+    r"|urodz|fodt|fodd)-?(?:(?:19[2-9]|20[0-4])[0-9]-?(?:0[1-9]|1[0-2])-?(?:0[1-9]|[12][0-9]|3[01])"
     r"|(?:0[1-9]|[12][0-9]|3[01])-?(?:0[1-9]|1[0-2])-?(?:19[2-9]|20[0-4])[0-9])(?:-|$)"
 )
 _SOCIAL_SECURITY: Final = re.compile(

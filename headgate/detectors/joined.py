@@ -57,11 +57,24 @@ def is_whole_in_a_request(document: Document, match: Match, text: str, joined: S
     request; its beginning in the earlier one alone is a credential then."""
     if not document.piece_at(match.start).origin.has_step(_REQUESTS):
         return False
-    for one in joined:
-        if any(text in before for before in one.before) or (one.place != _PAYLOAD and text in one.text):
-            return True
-        before = "".join(one.before)
-        size = next((size for size in range(min(len(before), len(text)), 0, -1) if before.endswith(text[:size])), 0)
-        if size and any(found.kind == match.kind for found in find_secrets(text[:size].encode(), Budget(_PATIENT))):
-            return True
-    return False
+    if any(_is_cut(one, text) and not _has_beginning(one, match, text) for one in joined):
+        return False
+    return any(_has_all(one, text) or _has_beginning(one, match, text) for one in joined)
+
+
+def _is_cut(one: JoinedText, text: str) -> bool:
+    """Whether pieces make it, and no request that has it whole: what went where it may is not sent on in halves."""
+    pieces = [before for before in one.before if text not in before]
+    return text not in one.text and text in "".join((*pieces, one.text))
+
+
+def _has_all(one: JoinedText, text: str) -> bool:
+    if one.place == _PAYLOAD:
+        return any(text in before for before in one.before)
+    return text in one.text or any(text in before for before in one.before)
+
+
+def _has_beginning(one: JoinedText, match: Match, text: str) -> bool:
+    before = "".join(one.before)
+    size = next((size for size in range(min(len(before), len(text)), 0, -1) if before.endswith(text[:size])), 0)
+    return size > 0 and any(found.kind == match.kind for found in find_secrets(text[:size].encode(), Budget(_PATIENT)))

@@ -6,7 +6,7 @@ table.
 """
 
 import re
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
@@ -19,7 +19,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _KINDS: Final = frozenset(("password", "token", "json_web_token", "jwt"))
 _FIELD: Final = re.compile(r"\$\.body(\.params)?\.([A-Za-z0-9_]+)(?:\[0\])?")
-_JSON_RPC: Final = frozenset(("jsonrpc", "id", "method", "params"))
+_JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
 _TEXT_MAX: Final = 256
 _SECRET_MAX: Final = 4096
 _SECRETS_MAX: Final = 2
@@ -90,35 +90,49 @@ def log_ins() -> LogIns:
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
     """Whether ``findings``, all of a call over TLS, are the credentials of one log-in at this host and path."""
-    whole = [one for one in findings if one.kind in _KINDS and not one.place.steps]
-    found = [one for one in (_FIELD.fullmatch(finding.place.path) for finding in whole) if one is not None]
-    fields, inside = {one[2] for one in found}, {one[1] for one in found}
-    http, body, known = value.get("http"), value.get("body"), log_ins()
-    if len(fields) < len(findings) or len(inside) > 1:
-        return False
-    if not isinstance(http, dict) or http.get("method") != "POST" or http.get("query") or not isinstance(body, dict):
+    http, known = value.get("http"), log_ins()
+    if not isinstance(http, dict) or http.get("method") != "POST" or http.get("query"):
         return False
     if host.endswith(known.elsewhere) or not any(one.takes(host, path.rstrip("/")) for one in known.products):
         return False
-    if inside == {None}:
-        return _is_of_log_in(body, fields, known)
+    found = _fields_of(findings, value.get("body"))
+    return found is not None and _is_of_log_in(*found, known)
+
+
+def _fields_of(findings: tuple[Finding, ...], body: JsonValue) -> tuple[Mapping[str, JsonValue], Set[str]] | None:
+    """The body, or the parameters of a JSON-RPC call in it, and the fields that the findings are; None: a finding is
+    no field of its own there."""
+    found = [_FIELD.fullmatch(one.place.path) for one in findings if one.kind in _KINDS and not one.place.steps]
+    names = {one[2] for one in found if one is not None}
+    objects = {one[1] for one in found if one is not None}
+    if len(names) < len(findings) or len(objects) != 1 or not isinstance(body, dict):
+        return None
+    if objects == {None}:
+        return body, names
     params = body.get("params")  # JSON-RPC 2.0, section 4
-    return body.keys() <= _JSON_RPC and isinstance(params, dict) and _is_of_log_in(params, fields, known)
+    around = {name: _text(member) for name, member in body.items() if name != "params"}
+    if not isinstance(params, dict) or not around.keys() <= _JSON_RPC or not _are_short(around.values()):
+        return None
+    return params, names
 
 
 def _is_of_log_in(body: Mapping[str, JsonValue], fields: Set[str], known: LogIns) -> bool:
     texts = {name: _text(member) for name, member in body.items()}
     secrets = [texts.pop(field, None) for field in fields]
-    others = frozenset(name.lower() for name in texts)
-    if any(one is None or len(one) > _SECRET_MAX for one in secrets):
+    if any(one is None or len(one) > _SECRET_MAX for one in secrets) or not _are_short(texts.values()):
         return False
-    if any(one is None or len(one) > _TEXT_MAX for one in texts.values()) or not others <= known.beside | known.users:
+    others = frozenset(name.lower() for name in texts)
+    if not others <= known.beside | known.users | known.of_programs:
         return False
     names = {field.lower() for field in fields}
-    of_whom = names - known.of_programs or names
-    if len(of_whom) > 1 or len(fields) > _SECRETS_MAX or len(names) < len(fields):
+    whose = names - known.of_programs or names
+    if len(whose) > 1 or len(fields) > _SECRETS_MAX or len(names) < len(fields):
         return False
-    return of_whom <= known.alone or (of_whom <= known.secrets and not others.isdisjoint(known.users))
+    return whose <= known.alone or (whose <= known.secrets and not others.isdisjoint(known.users))
+
+
+def _are_short(texts: Iterable[str | None]) -> bool:
+    return all(one is not None and len(one) <= _TEXT_MAX for one in texts)
 
 
 def _text(member: JsonValue) -> str | None:

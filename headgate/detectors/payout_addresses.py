@@ -2,8 +2,8 @@
 
 A variable for fees or payouts, a statement over many rows, a page that asks for donations, a payment alias in the DNS
 (OpenAlias), an edit that puts one address where another stood: whoever pays there pays somebody else from then on
-(MITRE ATT&CK T1565.001, T1657). Checksums of Bitcoin, Litecoin and Tron are verified; addresses of Ethereum and Monero
-have their form only. A company that changes its own address approves the call; reading one passes.
+(MITRE ATT&CK T1565.001, T1657). Checksums of Bitcoin and Tron are verified; addresses of Ethereum, Monero and those of
+Litecoin with ``ltc1`` have their form only. A company that changes its own address approves the call.
 """
 
 import re
@@ -33,7 +33,7 @@ _OVERWRITES: Final = BytePattern(
     rb"|^path: \S*/(?:update|upsert|replace|merge)\w*$|\bmutation\b"
 )
 _FOR_TESTS: Final = BytePattern(
-    rb"(?im)^(?:[\w ]+ )?(?:path|file[_ ]?path|filename|file|branch|network|environment|head): [^\n]*\b"
+    rb"(?im)^(?:[\w ]+ )?(?:path|file[_ ]?path|filename|file): [^\n]*\b"
     rb"(?:tests?|specs?|fixtures?|mocks?|sepolia|goerli|holesky|testnet|regtest|hardhat|localhost|devnet)\b"
 )
 _PAYS: Final = (
@@ -58,7 +58,7 @@ _OR_UPDATED: Final = BytePattern(rb"(?i)\bon\s+(?:conflict|duplicate\s+key)\b[^;
 _COLUMN: Final = re.compile(rb"(?i)(?:addr\w*|wallet\w*|payout\w*|account\w*|btc|eth|usdt)[\"`\]]?\s*=\s*[\"']$")
 _ASKS: Final = BytePattern(
     rb"(?i)\b(?:donat|spend(?:en|e)\b|contribut|we accept|sponsor|tip jar|support us"
-    rb"|funding\.ya?ml|\bdons?\b|donaci|doa[c\xc3]|darowizn)"
+    rb"|funding\.ya?ml|\bdons?\b|donaci|doac|darowizn)"
 )
 _COIN: Final = BytePattern(
     rb"(?i)\b(?:bitcoins?|btc|litecoin|ltc|ethereum|eth|usd[tc]|trc-?20|erc-?20|monero|xmr|crypto\w*|krypto\w*|cripto\w*)\b"
@@ -135,7 +135,7 @@ def _addresses(buffer: bytes, budget: Budget) -> Iterator[_Address]:
 
 
 def is_payable(address: bytes) -> bool:
-    """Whether its checksum is right, where it has one that can be verified without Keccak."""
+    """Whether its checksum is right, where it is verified."""
     if address[:2] == b"0x":
         return address[2:].strip(b"0") != b""
     return address[:4] == b"ltc1" or address[:1] in b"48" or is_address(address)

@@ -197,7 +197,7 @@ def _require_same(detail: ActionDetail, draft: ActionDraft) -> None:
 
 def _another() -> ConflictError:
     return ConflictError(
-        "this is not the action that was approved: send exactly the submitted body, or submit it again"
+        "this is not the action that was approved: send exactly the submitted action, or submit it again"
     )
 
 

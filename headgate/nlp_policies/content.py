@@ -62,7 +62,7 @@ class JudgedContent:
     def fields(self, names: Iterable[str]) -> dict[str, Sequence[str]]:
         """Of these ``header_names`` what is sent in the field."""
         shown = self._headers()
-        return {name: self.sent.get(name) or [str(shown.get(name, ""))] for name in names}
+        return {name: self.sent.get(name) or _texts(shown.get(name)) for name in names}
 
     def aside(self, names: frozenset[str]) -> Aside | None:
         """These header fields, as in ``for_detectors``; None for no names."""
@@ -84,3 +84,8 @@ class JudgedContent:
         """``joined`` without the texts of header fields that the policy excepts."""
         left_out = {f"{start}{name}" for name in except_headers for start in _FIELDS}
         return tuple(one for one in self.joined if one.place.partition("[")[0] not in left_out)
+
+
+def _texts(value: JsonValue) -> list[str]:
+    """Of a header field, which a call may have several times."""
+    return [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]

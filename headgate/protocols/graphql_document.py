@@ -206,7 +206,7 @@ def _root_field(node: FieldNode) -> RootField:
     arguments: dict[str, ValueNode] = {}
     for argument in node.arguments:
         if arguments.setdefault(argument.name.value, argument.value) is not argument.value:
-            raise refuse(f"the argument {argument.name.value[:80]} is defined twice")
+            raise refuse(f"the argument {argument.name.value[:80]} is given twice")
     name = node.name.value
     written = "\n".join(f"{one}: {print_ast(arguments[one])}" for one in sorted(arguments))
     return RootField(name if node.alias is None else node.alias.value, name, MappingProxyType(arguments), written)

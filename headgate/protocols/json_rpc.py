@@ -83,7 +83,7 @@ def _call(value: JsonValue, *, is_named: bool) -> RpcCall | None:
     if "method" not in names or not ("jsonrpc" in names or is_named):
         return None
     if any(name not in _MEMBERS for name in folded):
-        raise _ambiguous("some servers read a member in another spelling")
+        raise _ambiguous("a member is spelled in a way that only some servers accept")
     method, params = value["method"], value.get("params")
     if not isinstance(method, str) or not 0 < len(method) <= _METHOD_CHARACTERS_MAX:
         return None

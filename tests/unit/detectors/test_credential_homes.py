@@ -21,12 +21,15 @@ def _found(host: str, text: str, name: str = "authorization") -> list[tuple[str,
     return [(one.kind, one.place.path) for one in found]
 
 
-@pytest.mark.parametrize("host", ["api.open-meteo.com", "github.com.out.example", "notgithub.com", "github.example"])
+@pytest.mark.parametrize(
+    "host", ["api.open-meteo.com", "github.com.out.example", "notgithub.com", "a.example", "8.8.8.8"]
+)
 def test_a_token_at_a_stranger_is_found(host: str) -> None:
     assert _found(host, _GITHUB) == [("github_token", "$.http.headers['authorization']")]
     assert _found(host, _GITHUB, "x-api-key") == [("github_token", "$.http.headers['x-api-key']")]
     assert _found(host, b64encode(f"x-access-token:{_GITHUB}".encode()).decode())
     assert _found(host, b64encode(f"{_STRIPE}:".encode()).decode())
+    assert len(_found(host, f"DPoP {_STRIPE}")) == 1
 
 
 @pytest.mark.parametrize(
@@ -37,13 +40,15 @@ def test_at_home_it_is_none(host: str) -> None:
     assert not _found(host, b64encode(f"ada:{_GITHUB}".encode()).decode())
 
 
-@pytest.mark.parametrize("host", ["mcp.platform.internal", "localhost", "[::1]", "::1", ""])
+@pytest.mark.parametrize(
+    "host", ["mcp.platform.internal", "proxy.service.consul", "a.home", "localhost", "[::1]", "::1", ""]
+)
 def test_hosts_of_ones_own_network_are_no_strangers(host: str) -> None:
     assert not _found(host, _GITHUB)
     assert not _found(host, _STRIPE)
 
 
-@pytest.mark.parametrize("text", ["ghp_example", "Zm9v", "8fa7sd6f87asd6f87sd6f", "", f"prefix {_GITHUB}"])
+@pytest.mark.parametrize("text", ["ghp_example", "Zm9v", "8fa7sd6f87asd6f87sd6f", ""])
 def test_what_is_no_vendors_token_signs_in_anywhere(text: str) -> None:
     assert not _found("api.example.com", text)
 
@@ -54,6 +59,12 @@ def test_the_policy_excepts_no_other_finding() -> None:
     query = Query(EmbeddedModel.SECRETS, signs_in=content.fields(("authorization",)))
     found = AssessedContent(call).assess(query).inspection.findings
     assert [one.place.path for one in found] == ["$.http.path", "$.http.headers['authorization']"]
+
+
+def test_a_field_that_is_sent_twice_is_read_twice() -> None:
+    call: JsonValue = {"http": {"host": "api.example.com", "headers": {"x-one": ["a", _GITHUB], "x-two": _GITHUB}}}
+    fields = JudgedContent(call).fields(("x-one", "x-two"))
+    assert fields == {"x-one": ["a", _GITHUB], "x-two": [_GITHUB]}
 
 
 def test_each_home_has_hosts() -> None:

@@ -4,8 +4,10 @@ import pytest
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors import dangerous_calls as dangerous_calls_module
 from headgate.detectors.assess import EmbeddedModel, assess, kinds_of
 from headgate.detectors.dangerous_calls import dangerous_calls, find_dangerous_calls
+from headgate.detectors.document import SEPARATOR
 from headgate.detectors.limits import Budget, Limits
 from headgate.kernel.canonical_json import JsonValue
 
@@ -82,3 +84,18 @@ def test_hostile_text_ends_in_time(word: bytes) -> None:
 
     assert len(found) < 10_000
     assert not any(gap.reason.value == "time" for gap in budget.gaps.values())
+
+
+def test_a_text_of_nothing_but_words_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked for at each word, a megabyte of them would take minutes."""
+    asked: list[int] = []
+    text_at = dangerous_calls_module.text_at
+
+    def counted(buffer: bytes, at: int) -> tuple[int, int]:
+        asked.append(at)
+        return text_at(buffer, at)
+
+    monkeypatch.setattr(dangerous_calls_module, "text_at", counted)
+    list(find_dangerous_calls(SEPARATOR.join([b"x.get( " * 2_000] * 3), Budget(Limits(seconds_max=60))))
+
+    assert len(asked) <= 4

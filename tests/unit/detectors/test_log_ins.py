@@ -35,6 +35,8 @@ _LOG_INS = [
     ("sso.northwind.example", "/as/token.oauth2", {**_REFRESH, "client_secret": [_TOKEN[::-1]]}),
     ("idp.northwind.example", "/connect/token", {"client_assertion": [_JWT], "client_assertion_type": ["urn:x"]}),
     ("idp.northwind.example", "/oauth2/token", {**_USER, "client_id": "cli", "client_secret": _TOKEN, "totp": 123456}),
+    ("sso.northwind.example", "/oauth/token", {**_USER, "client_secret": "changeme"}),
+    ("northwind.my.salesforce.com", "/services/oauth2/token", {**_REFRESH, "client_secret": [_TOKEN[::-1]]}),
     ("vault.northwind.example", "/v1/auth/kubernetes/login", {"role": "web", "jwt": _JWT}),
     ("jenkins.northwind.example", "/j_spring_security_check", {"j_username": ["ops"], "j_password": [_PASSWORD]}),
     (
@@ -72,6 +74,7 @@ def test_a_log_in_at_ones_own_service_is_no_leak(host: str, path: str, body: Any
         {"user": "ops", "password": _PASSWORD, "Password": "Silver.lake4410"},
         {"refresh_token": _TOKEN, "client_secret": _TOKEN[::-1], "client_assertion": _JWT},
         {"jsonrpc": "2.0", "params": {"user": "ops", "password": _PASSWORD}, "note": "of the bank"},
+        {"jsonrpc": "2.0", "id": "of the bank " * 40, "params": {"user": "ops", "password": _PASSWORD}},
         {"user": "ops", "password": _PASSWORD, "params": {"user": "ops", "password": "Silver.lake4410"}},
     ],
 )

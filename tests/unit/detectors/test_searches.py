@@ -38,6 +38,9 @@ def test_words_of_a_search_are_no_command(path: str, name: str) -> None:
         ("/search", {"q": ["x'; DROP TABLE users; --"]}),
         ("/search", {"q": ["$(kubectl delete namespace prod)"]}),
         ("/research", {"q": [_QUESTION]}),
+        ("/search/execute", {"q": [_QUESTION]}),
+        ("/search", {"q": ["DROP DATABASE payroll CASCADE"]}),
+        ("/search", {"q": ["GRANT ALL PRIVILEGES ON DATABASE payroll TO PUBLIC"]}),
     ],
 )
 def test_any_other_place_is_none_of_a_search(path: str, query: Any) -> None:

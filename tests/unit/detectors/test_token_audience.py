@@ -61,3 +61,12 @@ def test_a_token_that_is_no_finding_hides_no_other_one() -> None:
     body = {"client_assertion": _token({"iss": f"https://{_HOST}"}), "note": "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"}
 
     assert assess(EmbeddedModel.SECRETS, _call(_HOST, body)).issues == ("github_token",)
+
+
+@pytest.mark.parametrize("name", ["body", "note", "token_of_a_user", "text"])
+def test_at_the_same_host_a_token_is_a_finding_where_others_read(name: str) -> None:
+    token = _token({"iss": f"https://{_HOST}"})
+
+    assert assess(EmbeddedModel.SECRETS, _call(_HOST, {name: token})).issues
+    assert assess(EmbeddedModel.SECRETS, _call(_HOST, {"token": f"{token} of Ada"})).issues
+    assert not assess(EmbeddedModel.SECRETS, _call(_HOST, {"token": token})).issues

@@ -108,3 +108,13 @@ def test_a_credential_with_the_next_field_behind_it_is_found_once() -> None:
     value: JsonValue = {"params": {"a": token, "b": "openid", "c": "groups"}}
     found = assess(EmbeddedModel.SECRETS, value).inspection.findings
     assert [(one.kind, one.place.path) for one in found] == [("json_web_token", "$.params.a")]
+
+
+def test_what_went_where_it_may_is_not_sent_on_in_halves() -> None:
+    token = credentials.gitlab(random.Random(5))  # noqa: S311 - repeatable, not secret
+    for first in ({"a": token}, {"a": "hello", "note": token}, {"b": "hello"}):
+        windows = RequestWindows(lambda: 0.0)
+        for number, params in enumerate((first, {"a": token[:14], "note": "x"}, {"a": token[14:], "note": "y"})):
+            value: JsonValue = {"params": {**params}}
+            joined = windows.enter("org", "agent", windows.read(str(number), value))
+        assert assess(EmbeddedModel.SECRETS, value, joined=joined).issues == ("gitlab_token",)
