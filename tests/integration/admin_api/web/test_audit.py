@@ -122,7 +122,7 @@ async def test_one_verification_at_a_time_and_one_that_lost_its_process(gate, su
     assert "30 of 90 events verified" in shown
     assert "<script>alert" not in shown
     refused = await person.post("/audit/checkpoints", data={})
-    assert (refused.status_code, "runs already" in refused.text) == (409, True)
+    assert (refused.status_code, "is already running" in refused.text) == (409, True)
     superuser.execute("UPDATE audit_verifications SET told_at = now() - interval '1 minute'")
     assert (await person.get(path)).json()["state"] == "interrupted"
     assert "Not finished</span>" in (await person.get("/audit/checkpoints")).text

@@ -56,10 +56,11 @@ async def test_failed_calls_are_those_that_the_search_finds(gate, superuser, exe
     [held], person = await _called(gate, "write"), gate.person()
     await _called(gate, "read")
     assert (await person.post(f"/v1/approvals/{held['approval_id']}/approve")).status_code == 200
-    for status, error in executions:
+    ids = sorted(new_id(IdPrefix.EXECUTION) for _ in executions)  # those of one millisecond come in any order
+    for execution_id, (status, error) in zip(ids, executions, strict=True):
         superuser.execute(
             "INSERT INTO executions (org_id, execution_id, action_id, status, error) VALUES (%s, %s, %s, %s, %s)",
-            [gate.org_id, new_id(IdPrefix.EXECUTION), held["id"], status, error],
+            [gate.org_id, execution_id, held["id"], status, error],
         )
     found = (await person.get("/v1/actions/search", params={"status": "failed"})).json()["data"]
     assert [one["id"] for one in found] == [held["id"]] * failed
