@@ -122,7 +122,7 @@ def _is_of_log_in(body: Mapping[str, JsonValue], fields: Set[str], known: LogIns
     if any(one is None or len(one) > _SECRET_MAX for one in secrets) or not _are_short(texts.values()):
         return False
     others = frozenset(name.lower() for name in texts)
-    if not others <= known.beside | known.users | known.of_programs:
+    if not others <= known.beside | known.users | known.of_programs | known.alone:
         return False
     names = {field.lower() for field in fields}
     whose = names - known.of_programs or names

@@ -37,6 +37,7 @@ _LOG_INS = [
     ("idp.northwind.example", "/oauth2/token", {**_USER, "client_id": "cli", "client_secret": _TOKEN, "totp": 123456}),
     ("sso.northwind.example", "/oauth/token", {**_USER, "client_secret": "changeme"}),
     ("northwind.my.salesforce.com", "/services/oauth2/token", {**_REFRESH, "client_secret": [_TOKEN[::-1]]}),
+    ("northwind.okta.com", "/oauth2/v1/token", {**_REFRESH, "refresh_token": "short", "client_secret": _TOKEN}),
     ("vault.northwind.example", "/v1/auth/kubernetes/login", {"role": "web", "jwt": _JWT}),
     ("jenkins.northwind.example", "/j_spring_security_check", {"j_username": ["ops"], "j_password": [_PASSWORD]}),
     (
