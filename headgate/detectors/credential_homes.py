@@ -10,11 +10,11 @@ from binascii import Error
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.host_names import private_suffixes
+from headgate.detectors.host_names import is_private
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.detectors.log_ins import label_names
 from headgate.detectors.model import Finding, Place, masked_sample
@@ -79,9 +79,11 @@ def _readings(text: str) -> tuple[str, ...]:
 
 def _is_public(host: str) -> bool:
     try:
-        return ip_address(host.strip("[]")).is_global
+        address = ip_address(host.strip("[]"))
     except ValueError:
-        return "." in host and not host.endswith(private_suffixes())
+        return "." in host and not is_private(host)
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None  # the library calls them all private
+    return (mapped or address).is_global
 
 
 def _home(section: Section) -> Home:

@@ -126,11 +126,7 @@ def _is_in_pieces(name: str, own: list[str]) -> bool:
     a piece letters and digits take turns, as in no name of a machine; a UUID is whole."""
     parts = [part for one in own if _UUID.fullmatch(one.lower()) is None for part in one.lower().split("-")]
     pieces = [one for one in parts if _PIECE.fullmatch(one) and len(_SWITCH.findall(one)) >= _SWITCHES_MIN]
-    return (
-        len(pieces) >= _PIECES_MIN
-        and sum(map(len, pieces)) >= _PIECES_CHARACTERS_MIN
-        and not name.rstrip(".").endswith(private_suffixes())
-    )
+    return len(pieces) >= _PIECES_MIN and sum(map(len, pieces)) >= _PIECES_CHARACTERS_MIN and not is_private(name)
 
 
 def _imitates(name: str, own: list[str]) -> bool:
@@ -148,14 +144,14 @@ def _is_in_capitals(name: str, own: list[str]) -> bool:
         not name.islower()
         and not name.isupper()
         and sum(one.isupper() for label in own for one in label) >= _CAPITALS_MIN
-        and not name.lower().rstrip(".").endswith(private_suffixes())
+        and not is_private(name.lower())
     )
 
 
 def _is_in_words(name: str) -> bool:
     """Whether several labels are words between hyphens: one is the name of a branch, two are a service and its owner.
     Names of private networks are not asked for outside."""
-    if name.rstrip(".").endswith(private_suffixes()):
+    if is_private(name):
         return False
     own = [one for one in _own_labels(name) if not _is_of_other_script(one)]
     wordy = [one for one in own if "-" in one and _REGION.fullmatch(one) is None and _WORD.search(one)]
@@ -232,6 +228,11 @@ def digest_suffixes() -> tuple[str, ...]:
 def private_suffixes() -> tuple[str, ...]:
     """Of names that public servers do not know. Raises ValidationError."""
     return _suffixes("private_suffixes")
+
+
+def is_private(name: str) -> bool:
+    """Whether no public server knows the name, which is in lower case."""
+    return name.rstrip(".").endswith(private_suffixes())
 
 
 @cache

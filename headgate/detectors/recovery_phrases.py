@@ -7,10 +7,9 @@ the values of a list too, in any order. In other languages, twelve numbered word
 
 import re
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from itertools import pairwise
-from string import ascii_lowercase, ascii_uppercase
 from typing import Final, NamedTuple
 
 from regorus import BytePattern, ListedWords
@@ -19,6 +18,7 @@ from headgate.configuration.resources import resource_path
 from headgate.detectors.document import SEPARATOR
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
+from headgate.detectors.spelled import ROT13
 
 RECOVERY_PHRASE: Final = "recovery_phrase"
 _LENGTHS: Final = (12, 15, 18, 21, 24)
@@ -41,10 +41,6 @@ _ABOUT_A_WALLET: Final = BytePattern(
 )
 # Words of three to eight letters, perhaps numbered, with a separator of a few bytes between them.
 _RUN: Final = BytePattern(rb"(?i)(?:[a-z]{3,8}[^a-z\x00]{1,8}){11,}[a-z]{3,8}")
-_ROT13: Final = bytes.maketrans(
-    (ascii_lowercase + ascii_uppercase).encode(),
-    "".join(one[13:] + one[:13] for one in (ascii_lowercase, ascii_uppercase)).encode(),
-)
 _WORD: Final = re.compile(rb"[a-zA-Z]+")
 _WRITTEN_OUT: Final = BytePattern(rb"[ \t\r\n+]+(?:[0-9]{1,2}[.):]?[ \t+]*)?")
 
@@ -57,7 +53,7 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
         if listed_words().holds(run[0], _LENGTHS[0]):  # a cheap look: most runs of words are sentences
             for part in _phrases(run[0], budget):
                 yield Match(RECOVERY_PHRASE, run.start() + part[0].start, run.start() + part[-1].end, _FOUND)
-        elif any(map(partial(_is_turned, budget=budget), (run[0][::-1], run[0].translate(_ROT13)))):
+        elif any(_is_phrase_in(other, budget) for other in (run[0][::-1], run[0].translate(ROT13))):
             yield Match(RECOVERY_PHRASE, run.start(), run.end(), _FOUND)
     if len(buffer.split(SEPARATOR, _VALUES_MIN)) > _VALUES_MIN:
         yield from _in_lists(buffer)
@@ -88,7 +84,7 @@ def _phrases(run: bytes, budget: Budget) -> Iterator[list[_Word]]:
         yield from written_out or ([words] if _is_phrase(words) and _has_checksum(words) else [])
 
 
-def _is_turned(run: bytes, budget: Budget) -> bool:
+def _is_phrase_in(run: bytes, budget: Budget) -> bool:
     """Whether a run that was read backwards, or with its letters rotated by thirteen, is a phrase."""
     return listed_words().holds(run, _LENGTHS[0]) and next(_phrases(run, budget), None) is not None
 

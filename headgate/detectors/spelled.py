@@ -20,7 +20,7 @@ _SPACED: Final = BytePattern(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
 _JUNCTION: Final = BytePattern(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
 _CONCATENATED_RUN: Final = BytePattern(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_ROT13: Final = bytes.maketrans(
+ROT13: Final = bytes.maketrans(
     _UPPER + _UPPER.lower(), _UPPER[13:] + _UPPER[:13] + _UPPER[13:].lower() + _UPPER[:13].lower()
 )
 _TURNED_BEFORE: Final = 256
@@ -38,7 +38,7 @@ def spelled(buffer: bytes) -> Iterator[Spelled]:
 
 def turned(buffer: bytes, words: BytePattern) -> Iterator[Spelled]:
     """Backwards and rotated by thirteen letters, around what then is one of ``words``: what credentials begin with."""
-    for step, other in (("reversed", buffer[::-1]), ("rot13", buffer.translate(_ROT13))):
+    for step, other in (("reversed", buffer[::-1]), ("rot13", buffer.translate(ROT13))):
         done = 0
         for found in words.finditer(other):
             if found.start() < done:
