@@ -178,6 +178,22 @@ def test_a_defect_of_one_detector_is_no_answer_of_its_policy_alone(monkeypatch: 
     assert results["nlp_secrets"].outcome is Outcome.MATCH
 
 
+@pytest.mark.parametrize(
+    ("model", "step"),
+    [("secrets", "without_expected"), ("secrets", "away_from_home"), ("commands", "not_searched_for")],
+)
+def test_a_defect_in_what_leaves_findings_out_lets_nothing_through(
+    monkeypatch: pytest.MonkeyPatch, model: str, step: str
+) -> None:
+    def explodes(*given: Any) -> Any:
+        raise ValueError(step)
+
+    monkeypatch.setattr(f"headgate.detectors.assess.{step}", explodes)
+    [result] = _asked([_policy(model)], JudgedContent(_CALL)).values()
+
+    assert (result.outcome, result.decision) == (Outcome.ERROR, Verdict.REQUIRE_APPROVAL)
+
+
 def test_what_meets_a_small_limit_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(detector_round, "SMALL_LIMITS", replace(SMALL_LIMITS, seconds_max=60))
     long_prompt = _policy("keywords", prompt="\n".join(f"word number {one}" for one in range(200)))
