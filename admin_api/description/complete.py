@@ -20,7 +20,7 @@ from headgate.webhooks.model import WebhookEvent
 type Json = dict[str, Any]
 
 _METHODS: Final = frozenset({"get", "put", "post", "patch", "delete", "options", "head"})
-_BODIES: Final = frozenset({"put", "post", "patch"})
+_BODIES: Final = frozenset({"put", "post", "patch", "delete"})
 _MEANING: Final[Mapping[int, str]] = {
     400: "VALIDATION_ERROR: a parameter or the body is malformed; `details` name the field and the reason",
     401: "UNAUTHORIZED: the credential is missing, malformed, unknown, expired or revoked",
@@ -183,8 +183,8 @@ def _refusal(status: int) -> Json:
 
 def _errors(access: Access, method: str, path: str, operation: Json) -> list[int]:
     found = [500, 503]
-    takes_body = method in _BODIES or "requestBody" in operation
-    if takes_body or operation.get("parameters"):
+    may_have_body = method in _BODIES  # where the route has none, one that says something is refused
+    if may_have_body or operation.get("parameters"):
         found.append(400)
     if access.audience is not Audience.PUBLIC or access.rate_class is RateClass.PUBLIC:
         # A body or a parameter may name what is not there, as a path does; signing in has credentials of its own.
@@ -195,7 +195,7 @@ def _errors(access: Access, method: str, path: str, operation: Json) -> list[int
         found += [409]
     if any(one.get("name", "").lower() == "if-match" for one in operation.get("parameters", [])):
         found += [412]
-    if takes_body:
+    if may_have_body:
         found += [413]
     if access.rate_class is not None:
         found += [429]
