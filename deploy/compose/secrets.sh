@@ -3,6 +3,7 @@
 #
 #   sudo ./secrets.sh                    the keys are made by the image (HEADGATE_IMAGE)
 #   HEADGATE=/path/to/headgate ./secrets.sh    or by a program on this machine
+#   KMS=hashivault://KEY ./secrets.sh    a key of Vault or OpenBao wraps the master key (VAULT_ADDR, VAULT_TOKEN)
 #   OWN=no ./secrets.sh                  the files belong to the user who runs it (for a look; containers cannot read them)
 set -eu
 umask 077
@@ -42,10 +43,14 @@ if [ ! -e "$out/valkey/valkey.conf" ]; then
 fi
 
 if [ -n "${HEADGATE:-}" ]; then
-    "$HEADGATE" secrets create "$out/headgate/keys" > /dev/null
+    "$HEADGATE" secrets create "$out/headgate/keys" ${KMS:+--kms "$KMS"} > /dev/null
 else
-    docker run --rm --network none --read-only --tmpfs /tmp --user 0:0 --volume "$(realpath "$out/headgate/keys"):/keys" \
-        "${HEADGATE_IMAGE:-headgate:latest}" secrets create /keys > /dev/null
+    network=none
+    if [ -n "${KMS:-}" ]; then network=bridge; fi
+    docker run --rm --network "$network" --env VAULT_ADDR --env VAULT_TOKEN --env VAULT_NAMESPACE \
+        --env TRANSIT_SECRET_ENGINE_PATH --read-only --tmpfs /tmp --user 0:0 --volume "$(realpath "$out/headgate/keys"):/keys" \
+        "${HEADGATE_IMAGE:-headgate:latest}" secrets create /keys ${KMS:+--kms "$KMS"} \
+        > /dev/null
 fi
 
 if [ "${OWN:-yes}" = yes ]; then

@@ -1,17 +1,25 @@
-// Loads a Compose file as `docker compose config` does (the same library), with all profiles, and prints it resolved, as
-// JSON. Usage: compose_file FILE [NAME=VALUE ...]
+// Loads Compose files as `docker compose config` does (the same library), with all profiles, and prints them resolved, as
+// JSON. Usage: compose_file FILE... [NAME=VALUE ...]
 package main
 
 import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/compose-spec/compose-go/v2/cli"
 )
 
 func main() {
-	options, err := cli.NewProjectOptions(os.Args[1:2], cli.WithEnv(os.Args[2:]), cli.WithProfiles([]string{"*"}))
+	files := os.Args[1:]
+	variables := slices.IndexFunc(files, func(one string) bool { return strings.Contains(one, "=") })
+	if variables < 0 {
+		variables = len(files)
+	}
+	options, err := cli.NewProjectOptions(
+		files[:variables], cli.WithEnv(files[variables:]), cli.WithProfiles([]string{"*"}))
 	if err != nil {
 		fail(err)
 	}

@@ -27,6 +27,7 @@ from headgate.runtime.server_process import Program
 from tests.e2e.external_servers import running
 from tests.e2e.waiting import wait_for
 from tests.free_port import free_port
+from tests.transit_server import TOKEN, transit_server
 
 FOLDER: Final = Path(__file__).resolve().parents[2] / "deploy" / "compose"
 
@@ -77,10 +78,10 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
         yield Stack(secrets, folder)
 
 
-def make_secrets(folder: Path) -> None:
+def make_secrets(folder: Path, **variables: str) -> None:
     """``secrets.sh`` as it is, with this checkout's program in place of the image's."""
     program = Path(sys.executable).parent / "headgate"
-    environment = {**os.environ, "SECRETS": str(folder), "HEADGATE": str(program), "OWN": "no"}
+    environment = {**os.environ, "SECRETS": str(folder), "HEADGATE": str(program), "OWN": "no", **variables}
     done = subprocess.run([FOLDER / "secrets.sh"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -201,6 +202,28 @@ def test_running_it_again_changes_nothing(stack: Stack) -> None:
     assert {one: one.read_bytes() for one in stack.secrets.rglob("*") if one.is_file()} == before
     assert {one.stat().st_mode & 0o777 for one in before} == {0o400}
     assert stack.secrets.joinpath("headgate").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_kms_wraps_the_master_key_and_the_file_beside_it_says_where(tmp_path: Path) -> None:
+    with transit_server() as vault:
+        secrets = tmp_path / "secrets"
+        make_secrets(secrets, KMS="hashivault://master", VAULT_ADDR=vault.url, VAULT_TOKEN=TOKEN)
+        token = secrets / "headgate" / "vault-token"
+        token.write_text(TOKEN)
+        make_secrets(secrets)  # gives it to its reader, as the guide says
+        assert token.stat().st_mode & 0o777 == 0o400
+        service = yaml.safe_load((FOLDER / "kms.yaml").read_text("utf-8"))["services"]["api"]
+        environment = {
+            **{name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
+            "HEADGATE_MASTER_KEYS_FILE": str(secrets / "headgate" / "keys" / "master-keys.json"),
+            **dict.fromkeys(service["environment"], ""),
+            "VAULT_ADDR": vault.url,
+            "HEADGATE_VAULT_TOKEN_FILE": str(token),
+        }
+        command = [sys.executable, "-P", "-m", "headgate.cli.main", "secrets", "unwrap"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "in the clear" in done.stdout
 
 
 def test_every_secret_of_the_file_is_made(stack: Stack) -> None:

@@ -27,13 +27,22 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_go_program(ROOT / "tests" / "compose_file", tmp_path_factory.mktemp("compose"))
 
 
-@pytest.fixture(scope="module")
-def project(program: Path) -> dict[str, Any]:
+def loaded(program: Path, *arguments: object) -> dict[str, Any]:
     done = subprocess.run(
-        [program, FOLDER / "compose.yaml", _PUBLIC], capture_output=True, text=True, check=False, env={}
+        [program, FOLDER / "compose.yaml", *arguments], capture_output=True, text=True, check=False, env={}
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def project(program: Path) -> dict[str, Any]:
+    return loaded(program, _PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def with_kms(program: Path) -> dict[str, Any]:
+    return loaded(program, FOLDER / "kms.yaml", _PUBLIC, "VAULT_ADDR=https://vault.example.com:8200")
 
 
 def networks_of(service: dict[str, Any]) -> set[str]:
@@ -110,14 +119,32 @@ def test_every_part_has_its_own_database_login_and_no_secret_in_its_environment(
         assert not secret & set(environment)
 
 
-def test_every_named_file_is_mounted(project) -> None:
+@pytest.mark.parametrize("loaded_from", ["project", "with_kms"])
+def test_every_named_file_is_mounted(loaded_from: str, request: pytest.FixtureRequest) -> None:
     for name in (*PARTS, "migrate"):
-        service = project["services"][name]
+        service = request.getfixturevalue(loaded_from)["services"][name]
         mounted = {one.get("target") or f"/run/secrets/{one['source']}" for one in service["secrets"]}
         named = {value for value in service["environment"].values() if value.startswith("/run/secrets/")}
         assert named <= {one if one.startswith("/") else f"/run/secrets/{one}" for one in mounted}, name
         unused = {one for one in mounted if one.startswith("/run/secrets/")} - named
         assert not unused, name
+
+
+def test_each_part_that_opens_master_keys_reaches_the_kms(project, with_kms) -> None:
+    holders = {name for name in PARTS if "HEADGATE_MASTER_KEYS_FILE" in project["services"][name]["environment"]}
+    for name, service in with_kms["services"].items():
+        added = set(service.get("environment") or ()) - set(project["services"][name].get("environment") or ())
+        variables = {"VAULT_ADDR", "VAULT_NAMESPACE", "TRANSIT_SECRET_ENGINE_PATH", "HEADGATE_VAULT_TOKEN_FILE"}
+        assert added == (variables if name in holders else set()), name
+        if name in holders:
+            assert "outside" in networks_of(service), name
+
+
+def test_the_address_of_the_kms_must_be_given(program: Path) -> None:
+    command = [program, FOLDER / "compose.yaml", FOLDER / "kms.yaml", _PUBLIC]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={})
+    assert done.returncode != 0
+    assert "VAULT_ADDR is missing a value: set it to the address" in done.stderr
 
 
 def test_the_proxy_alone_has_the_key_of_the_authority(project) -> None:
