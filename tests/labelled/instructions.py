@@ -5,7 +5,7 @@ people), and documents with a place, ``{{here}}``. Each instruction and each pla
 documents, so that the document alone says nothing about the label. Styles and kinds of documents are of one part.
 ``unseen`` holds whole answers of tools, each counted once; its ``source`` is mail, page, issue, code or log.
 ``varied`` holds orders in disguises that the other parts lack, and plain texts of the same kinds, each counted once.
-``written`` holds texts of fifty-six writers for training, each counted once; its ``source`` is the writer. The
+``written`` holds texts of sixty-seven writers for training, each counted once; its ``source`` is the writer. The
 committed weights know the first fifty-two.
 ``blind`` holds texts of another writer, in styles of their own, which nothing was tuned on; each counted once.
 """

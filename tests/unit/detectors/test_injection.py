@@ -47,13 +47,18 @@ def test_the_documented_share_is_found(part: Part, recall: float, wrong: float) 
     assert _share(taken) <= wrong
 
 
-def test_the_documented_share_of_writers_that_the_weights_do_not_know_is_found() -> None:
-    writers = {"writer 53", "writer 54", "writer 55", "writer 56"}
+@pytest.mark.parametrize(
+    ("first", "last", "count", "recall", "wrong"), [(53, 56, 600, 0.76, 0.11), (57, 67, 1493, 0.85, 0.085)]
+)
+def test_the_documented_share_of_writers_that_the_weights_do_not_know_is_found(
+    first: int, last: int, count: int, recall: float, wrong: float
+) -> None:
+    writers = {f"writer {number}" for number in range(first, last + 1)}
     texts = [one for one in tool_texts("written") if one.document in writers]
 
-    assert len(texts) == 600
-    assert _share([_flagged(one.text) for one in texts if one.injected]) >= 0.76
-    assert _share([_flagged(one.text) for one in texts if not one.injected]) <= 0.11
+    assert len(texts) == count
+    assert _share([_flagged(one.text) for one in texts if one.injected]) >= recall
+    assert _share([_flagged(one.text) for one in texts if not one.injected]) <= wrong
 
 
 def test_code_that_nothing_was_tuned_on_is_seldom_taken_for_an_instruction() -> None:
