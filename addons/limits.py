@@ -85,7 +85,8 @@ class Limits:
     def _check_request(self, flow: HTTPFlow) -> None:
         data = flow.request.data
         client = flow.client_conn
-        is_http2 = client.alpn == b"h2"
+        # On such a connection only the handshake of a WebSocket has this version (``proxy.extended_connect``).
+        is_http2 = client.alpn == b"h2" and data.http_version != b"HTTP/1.1"
         check_version(data.http_version, is_http2=is_http2)
         check_method(data.method)
         check_target(data.path, max_bytes=self._limits.target)

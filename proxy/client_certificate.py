@@ -20,23 +20,33 @@ from headgate.connections.credential import CertificateCredential, ShownCertific
 from proxy.commands import Commands
 
 
-class ShowingServer(Server):
+class GateServer(Server):
+    """A connection to a destination. ``is_of_socket``: for the one WebSocket that it was opened for."""
+
+    is_of_socket = False
+
+
+class ShowingServer(GateServer):
     """A connection to a destination that shows ``shown`` in its handshake, and is its alone."""
 
     shown: ShownCertificate
 
 
 class GateHttpConnection(GetHttpConnection):
-    """Asks for a connection that shows exactly ``shown``, or none where that is None."""
+    """Asks for a connection that shows exactly ``shown``, or none where that is None. ``is_for_socket``: a new one, of
+    HTTP/1.1, for a WebSocket whose client came over HTTP/2."""
 
     shown: ShownCertificate | None = None
+    is_for_socket = False
 
     def connection_spec_matches(self, connection: Connection) -> bool:
+        if isinstance(connection, GateServer) and connection.is_of_socket:
+            return False
         has_shown = connection.shown if isinstance(connection, ShowingServer) else None
         return has_shown == self.shown and super().connection_spec_matches(connection)
 
 
-def showing(inner: Commands[bool], shown: ShownCertificate | None) -> Commands[bool]:
+def showing(inner: Commands[bool], shown: ShownCertificate | None, *, is_for_socket: bool) -> Commands[bool]:
     """mitmproxy's way to a server, but never over a connection that shows another certificate than ``shown``."""
     reply: Any = None
     while True:
@@ -46,7 +56,7 @@ def showing(inner: Commands[bool], shown: ShownCertificate | None) -> Commands[b
             return bool(done.value)
         if isinstance(command, GetHttpConnection):
             wanted = GateHttpConnection(command.address, command.tls, command.via, command.transport_protocol)
-            wanted.shown = shown
+            wanted.shown, wanted.is_for_socket = shown, is_for_socket
             command = wanted
         reply = yield command
 

@@ -13,6 +13,7 @@ from typing import Final
 from h2 import events as h2_events
 from h2.errors import ErrorCodes
 from h2.exceptions import ProtocolError
+from h2.settings import SettingCodes
 from hyperframe.frame import DataFrame, HeadersFrame
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -24,7 +25,9 @@ from mitmproxy.proxy.layers.http._http2 import Http2Server
 from addons.verdict import client_state
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
 from proxy.commands import Commands
+from proxy.extended_connect import is_connect
 from proxy.frame_allowance import FrameAllowance
+from proxy.http2_sockets import SocketStreams
 from proxy.protocol_errors import NOT_ONE_READING, error_response, protocol_error
 
 _PREFACE_BYTES: Final = 24
@@ -35,15 +38,29 @@ _HEADS: Final = frozenset((0x1, 0x9))  # HEADERS, CONTINUATION (RFC 9113, 6)
 HELD_BACK_MAX: Final = 512 << 10
 """Bytes of responses that wait for one client to take them, before the servers that they come from must wait."""
 
+_OF_STREAM: Final = (
+    h2_events.DataReceived,
+    h2_events.StreamEnded,
+    h2_events.StreamReset,
+    h2_events.TrailersReceived,
+)
+
 _CHUNK_COST: Final = 256
 """What keeping a chunk costs beside its bytes: a server may send one byte at a time."""
 
 
 class GateHttp2Server(Http2Server):
-    """Says, after each event, of which streams no more is to be fetched for now."""
+    """Says, after each event, of which streams no more is to be fetched for now. ``opens_sockets``: of a tunnel, where
+    a stream may be a WebSocket (RFC 8441)."""
 
-    def __init__(self, context: Context, throttle: Callable[[Collection[int]], None]) -> None:
+    def __init__(
+        self, context: Context, throttle: Callable[[Collection[int]], None], *, opens_sockets: bool = False
+    ) -> None:
         super().__init__(context)
+        self._sockets = SocketStreams(self, self._held_back_of) if opens_sockets else None
+        if opens_sockets:
+            self.h2_conn.local_settings[SettingCodes.ENABLE_CONNECT_PROTOCOL] = 1
+            self.h2_conn.local_settings.acknowledge()  # or it would be sent with its old value
         self._throttle = throttle
         self._client = client_state(context.client)
         self._incomplete: int | None = None
@@ -95,6 +112,13 @@ class GateHttp2Server(Http2Server):
             yield command
 
     def _handle_event(self, event: events.Event) -> Commands[None]:
+        if self._sockets is not None and isinstance(event, HttpEvent) and event.stream_id in self._sockets:
+            yield from self._sockets.tell(event)
+        else:
+            yield from self.tell_plainly(event)
+
+    def tell_plainly(self, event: events.Event) -> Commands[None]:
+        """As on a stream that is no WebSocket."""
         if (
             isinstance(event, ResponseProtocolError)
             and event.code.http_status_code() is not None
@@ -112,9 +136,34 @@ class GateHttp2Server(Http2Server):
             yield from self.protocol_error("too many requests reset by the client", ErrorCodes.ENHANCE_YOUR_CALM)
             return True
         self._opening = event.stream_id if type(event) is h2_events.RequestReceived else None
-        is_ended = yield from super().handle_h2_event(event)
+        is_ended = yield from self._received(event)
         self._opening = None
         return is_ended
+
+    def _received(self, event: h2_events.Event) -> Commands[bool]:
+        if self._sockets is not None:
+            if isinstance(event, h2_events.RequestReceived) and is_connect(event.headers):
+                return (yield from self._sockets.ask(event))
+            if isinstance(event, _OF_STREAM) and (stream_id := event.stream_id) in self._sockets:
+                return (yield from self._sockets.receive(stream_id, event))
+        return (yield from self.receive_plainly(event))
+
+    def receive_plainly(self, event: h2_events.Event) -> Commands[bool]:
+        """As on a stream that is no WebSocket."""
+        return (yield from super().handle_h2_event(event))
+
+    def refuse(self, stream_id: int, error: HeadgateError) -> Commands[None]:
+        """Of a stream without an answer: what the client says on it from now on is dropped."""
+        if self._is_unanswered(stream_id):
+            yield from self._answer(stream_id, error)
+
+    def count_refusal(self) -> Commands[bool]:
+        """Of what no addon has seen. Whether it was one too many, and the connection has ended."""
+        if self._client.share.count_refusal():
+            return False
+        self._arrived, self._is_ended, self._opening = b"", True, None
+        yield from self.protocol_error("too many requests that are refused", ErrorCodes.ENHANCE_YOUR_CALM)
+        return True
 
     def _may_take_back(self, stream_id: int) -> bool:
         """A request that the client resets before its answer costs a decision. So it counts as a refusal, over all
@@ -167,6 +216,10 @@ class GateHttp2Server(Http2Server):
             return True
         begun = buffer._data
         return 0 < len(begun) < _FRAME_HEADER_BYTES or (len(begun) > _FRAME_TYPE_AT and begun[_FRAME_TYPE_AT] in _HEADS)
+
+    def _held_back_of(self, stream_id: int) -> int:
+        chunks = self.h2_conn.stream_buffers.get(stream_id) or ()
+        return sum(len(chunk.data) + _CHUNK_COST for chunk in chunks)
 
     def _is_too_much(self) -> bool:
         held_back = 0

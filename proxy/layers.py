@@ -27,9 +27,8 @@ from mitmproxy.proxy.layers.http._events import RequestHeaders
 
 from addons.limits import RequestLimits
 from addons.verdict import client_state
-from headgate.connections.credential import ShownCertificate
 from proxy.budget import BufferBudget
-from proxy.client_certificate import GateHttpConnection, ShowingServer
+from proxy.client_certificate import GateHttpConnection, GateServer, ShowingServer
 from proxy.commands import Awaited, Commands
 from proxy.cycles import empty
 from proxy.http1 import GateHttp1Server
@@ -65,7 +64,7 @@ class GateHttpLayer(HttpLayer):
         if not isinstance(event, events.Start):
             raise TypeError(f"not a start: {event}")
         self.connections[self.context.client] = server = (
-            GateHttp2Server(self.context.fork(), self._throttle)
+            GateHttp2Server(self.context.fork(), self._throttle, opens_sockets=self.mode is HTTPMode.transparent)
             if self.context.client.alpn == b"h2"
             else GateHttp1Server(self.context.fork(), self._limits)
         )
@@ -128,11 +127,12 @@ class GateHttpLayer(HttpLayer):
                 del self.connections[connection]
                 self._failed.add(connection)
                 self._handle_event = self._handle_event_unless_failed  # type: ignore[method-assign] # as above
-        shown = event.shown if isinstance(event, GateHttpConnection) else None
-        if shown is None or (reuse and self._has_open(event)):
-            yield from super().get_connection(event, reuse=reuse)
+        if isinstance(event, GateHttpConnection) and (
+            event.is_for_socket or (event.shown is not None and not (reuse and self._has_open(event)))
+        ):
+            yield from self._open_own(event)
         else:
-            yield from self._open_showing(event, shown)
+            yield from super().get_connection(event, reuse=reuse)
 
     def _has_open(self, event: GetHttpConnection) -> bool:
         """Whether mitmproxy finds one to use again, or one that is being opened, instead of making an ordinary one."""
@@ -145,13 +145,16 @@ class GateHttpLayer(HttpLayer):
             for one in self.connections
         )
 
-    def _open_showing(self, event: GetHttpConnection, shown: ShownCertificate) -> Commands[None]:
-        """As the end of mitmproxy's ``get_connection``, with a connection that shows a certificate."""
+    def _open_own(self, event: GateHttpConnection) -> Commands[None]:
+        """As the end of mitmproxy's ``get_connection``, with a connection that shows a certificate, or that carries one
+        WebSocket."""
         if not event.tls or event.via is not None or event.transport_protocol != "tcp":
-            raise RuntimeError("a certificate is shown over TLS only")
+            raise RuntimeError("a connection of its own is opened over TLS only")
         context = self.context.fork()
-        context.server = ShowingServer(address=event.address)
-        context.server.shown = shown
+        context.server = opened = _own_server(event)
+        if event.is_for_socket:
+            opened.is_of_socket = True
+            opened.alpn_offers = (b"http/1.1",)  # a server may prefer HTTP/2, over which it gets no handshake
         of_tunnel = self.mode is HTTPMode.transparent and event.address == self.context.server.address
         name = (self.context.server.sni or self.context.client.sni) if of_tunnel else None
         context.server.sni = name or event.address[0]
@@ -161,6 +164,14 @@ class GateHttpLayer(HttpLayer):
         self.connections[context.server] = stack[0]
         self.waiting_for_establishment[context.server].append(event)
         yield from self.event_to_child(stack[0], events.Start())
+
+
+def _own_server(event: GateHttpConnection) -> GateServer:
+    if event.shown is None:
+        return GateServer(address=event.address)
+    server = ShowingServer(address=event.address)
+    server.shown = event.shown
+    return server
 
 
 def _fork(context: Context) -> Context:

@@ -33,6 +33,7 @@ from proxy.budget import BufferBudget
 from proxy.carrying_request import carrying
 from proxy.client_certificate import showing
 from proxy.commands import Awaited, Commands, TunnelOpened
+from proxy.extended_connect import came_over_http2, not_opened
 from proxy.failed_answer import failed_answer
 from proxy.inspected_answer import InspectedAnswer, without_quotes
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
@@ -154,9 +155,29 @@ class GateStream(HttpStream):
 
     def check_invalid(self, request: bool) -> Commands[bool]:
         checked = super().check_invalid(request)
-        if request or flow_state(self.flow).inspection is None:
+        if request:
             return checked
-        return without_quotes(checked, self.stream_id)
+        if flow_state(self.flow).inspection is not None:
+            checked = without_quotes(checked, self.stream_id)
+        return self._check_opening(checked) if self._is_http2_socket else checked
+
+    @property
+    def _is_http2_socket(self) -> bool:
+        return came_over_http2(self.flow.request, self.context.client)
+
+    def _check_opening(self, checked: Commands[bool]) -> Commands[bool]:
+        if (yield from checked):
+            return True
+        if self.flow.response is None:
+            raise RuntimeError("an answer without a head")
+        why = not_opened(self.flow.request, self.flow.response)
+        if why is None:
+            return False
+        yield SendHttp(RequestProtocolError(self.stream_id, why, ErrorCode.CANCEL), self.context.server)
+        yield from self.handle_protocol_error(
+            ResponseProtocolError(self.stream_id, why, ErrorCode.GENERIC_SERVER_ERROR)
+        )
+        return True
 
     def release_answer(self) -> None:
         """What was collected of it."""
@@ -166,20 +187,46 @@ class GateStream(HttpStream):
 
     def flow_done(self) -> Commands[None]:
         """As mitmproxy does it, with the gate's own layer of a WebSocket."""
+        over_http2 = self._is_http2_socket
+        state = flow_state(self.flow)
         if not self.flow.websocket:
             yield from super().flow_done()
+            if over_http2 and state.sent_upstream:
+                yield self._end_of_server()  # nobody else may use the connection
             return
-        state = flow_state(self.flow)
         if state.socket is None:
             self.client_state = self.server_state = self.state_errored
             yield commands.CloseConnection(self.context.server)
-            yield commands.CloseConnection(self.context.client)
+            if over_http2:
+                error = ResponseProtocolError(self.stream_id, "nobody decides about its messages", ErrorCode.KILL)
+                yield SendHttp(error, self.context.client)
+                self.flow.live = False
+                yield DropStream(self.stream_id)
+            else:
+                yield commands.CloseConnection(self.context.client)
             return
         state.socket.echoes = state.echoes
         self.child_layer = GateWebsocket(self.context, self.flow, state.socket, self._budget)
         self._handle_event = self.passthrough
         yield from self.child_layer.handle_event(events.Start())
-        yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+        if not over_http2:  # where it would end the client's stream
+            yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
+    def _end_of_server(self) -> SendHttp:
+        return SendHttp(RequestProtocolError(self.stream_id, "done", ErrorCode.CANCEL), self.context.server)
+
+    def passthrough(self, event: events.Event) -> Commands[None]:
+        """Over HTTP/2 a WebSocket is one of many streams: its client may reset it (RFC 8441, 5.1); it ends alone."""
+        if not (self.flow.websocket and self._is_http2_socket):
+            yield from super().passthrough(event)
+            return
+        if isinstance(event, RequestProtocolError):
+            event = RequestEndOfMessage(self.stream_id)
+        elif isinstance(event, ResponseProtocolError):
+            event = ResponseEndOfMessage(self.stream_id)
+        yield from super().passthrough(event)
+        if not self.flow.live:
+            yield DropStream(self.stream_id)
 
     def handle_connect_finish(self) -> Commands[None]:
         """A tunnel on the bare connection is the connection from now on: mitmproxy would still pass all of it, command
@@ -359,7 +406,8 @@ class GateStream(HttpStream):
                 ResponseProtocolError(self.stream_id, "not allowed by the gate", ErrorCode.CONNECT_FAILED)
             )
             return False
-        connected = yield from showing(super().make_server_connection(), state.shown)
+        own = self._is_http2_socket
+        connected = yield from showing(super().make_server_connection(), state.shown, is_for_socket=own)
         # The next command writes the head of the request.
         state.sent_upstream = bool(connected)
         return bool(connected)

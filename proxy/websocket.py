@@ -44,6 +44,9 @@ DECIDED_AT_ONCE_MAX: Final = 32
 UNREAD_BYTES_MAX: Final = 64 << 10
 """Of a client whose next messages stay unread: beyond it, its socket is not read either. A client that has left is
 noticed only while its socket is read."""
+UNREAD_BESIDE_OTHERS_MAX: Final = 1 << 20
+"""The same over HTTP/2, where other streams share the socket, so that it is read on: beyond it, the WebSocket ends.
+These bytes count as its client's."""
 EVENTS_AT_ONCE: Final = 16
 """Messages, fragments and control frames of one side, before others have their turn."""
 _INFLATED_BYTES_MAX: Final = 4 << 20
@@ -86,10 +89,13 @@ class GateWebsocket(WebsocketLayer):
         self._budget = budget
         self._parts: dict[bool, list[bytes]] = {True: [], False: []}
         self._sizes = {True: 0, False: 0}
+        self._part_charges = {True: self._new_charge(), False: self._new_charge()}
         self._queues: dict[bool, deque[_Waiting]] = {True: deque(), False: deque()}
         self._reading: dict[bool, Iterator[Event]] = {}
         self._put_off: dict[bool, commands.RequestWakeup] = {}
         self._unread_bytes = 0
+        self._unread_charge = self._new_charge()
+        self._is_beside_others = context.client.alpn == b"h2"
         self._room: asyncio.Event | None = None
         self._server_has_ended = False
         self._closing: tuple[CloseConnection, bool] | None = None
@@ -170,6 +176,7 @@ class GateWebsocket(WebsocketLayer):
                 del self._reading[from_client]
                 if from_client:
                     self._unread_bytes = 0
+                    self._unread_charge.release()
                 return
             yield from self._read(event, from_client=from_client)
             if self._is_over:
@@ -180,7 +187,12 @@ class GateWebsocket(WebsocketLayer):
             if from_client in self._put_off:
                 continue
             if from_client and self._is_full:
-                if self._unread_bytes > UNREAD_BYTES_MAX and self._room is None:
+                if self._is_beside_others:
+                    failure = self._no_room_for_unread()
+                    if failure is not None:
+                        yield from self._refuse(failure)
+                        return
+                elif self._unread_bytes > UNREAD_BYTES_MAX and self._room is None:
                     self._room = asyncio.Event()
                     yield Awaited(_until(self._room), stops_reading=True)
                 continue
@@ -188,6 +200,15 @@ class GateWebsocket(WebsocketLayer):
                 self._stop_reading()
             self._put_off[from_client] = commands.RequestWakeup(0)
             yield self._put_off[from_client]
+
+    def _no_room_for_unread(self) -> UnavailableError | None:
+        if self._unread_bytes > UNREAD_BESIDE_OTHERS_MAX:
+            return UnavailableError("too many messages wait for a decision")
+        try:
+            self._unread_charge.charge(self._unread_bytes)
+        except UnavailableError as error:
+            return error
+        return None
 
     @property
     def _is_full(self) -> bool:
@@ -218,9 +239,16 @@ class GateWebsocket(WebsocketLayer):
         if part:
             parts.append(part)
         self._sizes[from_client] += len(part)
+        charge = self._part_charges[from_client]
         if self._sizes[from_client] > MESSAGE_BYTES_MAX:
             yield from self._refuse(PayloadTooLargeError(f"a message is larger than {MESSAGE_BYTES_MAX} bytes"))
-        elif event.message_finished:
+        elif not event.message_finished:
+            try:
+                charge.charge(self._sizes[from_client])
+            except UnavailableError as error:
+                yield from self._refuse(error)
+        else:
+            charge.release()
             waiting = _Waiting(b"".join(parts), isinstance(event, TextMessage))
             self._parts[from_client], self._sizes[from_client] = [], 0
             yield from self._complete(waiting, from_client=from_client)
@@ -323,6 +351,8 @@ class GateWebsocket(WebsocketLayer):
         self._is_over = True
         self._messages.leave()
         self._abandon()
+        for charge in (self._unread_charge, *self._part_charges.values()):
+            charge.release()
         self._read_on()
         if self._room is not None:
             self._room.set()
@@ -342,6 +372,8 @@ class GateWebsocket(WebsocketLayer):
             admitted, waiting.admitted = waiting.admitted, None
             if admitted is not None:
                 self._messages.not_sent(admitted)
+            if waiting.charge is not None:
+                waiting.charge.release()  # over HTTP/2 the connection, whose end would do it, goes on
 
     def _stop_reading(self) -> None:
         """Reads no more from the server."""
