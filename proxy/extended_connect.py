@@ -15,11 +15,12 @@ from mitmproxy.http import Headers, Request, Response
 from mitmproxy.proxy.layers.http._http2 import normalize_h1_headers
 
 from headgate.kernel.errors import AmbiguousRequestError, ProtocolRefusedError
+from proxy.websocket_extensions import agreed
 
 KEY_BYTES: Final = 16
 _VERSION: Final = b"HTTP/1.1"
 _ACCEPTED_BY: Final = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
-_SWITCHED: Final = 101
+SWITCHED: Final = 101
 _PSEUDO: Final = frozenset({b":method", b":protocol", b":scheme", b":path", b":authority"})
 _OF_HTTP1: Final = frozenset(
     {b"connection", b"upgrade", b"sec-websocket-key", b"sec-websocket-accept", b"content-length", b"transfer-encoding"}
@@ -95,19 +96,21 @@ def not_opened(request: Request, response: Response) -> str | None:
     that nobody but the gate can compare them (RFC 6455, 4.1)."""
     if 200 <= response.status_code < 300:
         return "the server answered the handshake of a WebSocket without switching to it"
-    if response.status_code != _SWITCHED:
+    if response.status_code != SWITCHED:
         return None
     key = request.headers.get("sec-websocket-key", "").encode("ascii", "replace")
     proof = base64.b64encode(hashlib.sha1(key + _ACCEPTED_BY, usedforsecurity=False).digest())
     told = response.headers
     options = {option.strip().lower() for option in told.get("connection", "").split(",")}
     if (
-        told.get("upgrade", "").lower() == "websocket"
-        and "upgrade" in options
-        and told.get_all("sec-websocket-accept") == [proof.decode()]
+        told.get("upgrade", "").lower() != "websocket"
+        or "upgrade" not in options
+        or told.get_all("sec-websocket-accept") != [proof.decode()]
     ):
-        return None
-    return "the server's answer to the handshake of a WebSocket does not prove that it has read it"
+        return "the server's answer to the handshake of a WebSocket does not prove that it has read it"
+    if agreed(told.get("sec-websocket-extensions", "")) is None:
+        return "the server's answer to the handshake of a WebSocket agrees on an extension that the gate cannot read"
+    return None
 
 
 def opened_head(response: Response) -> list[tuple[bytes, bytes]]:

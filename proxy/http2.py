@@ -57,7 +57,7 @@ class GateHttp2Server(Http2Server):
         self, context: Context, throttle: Callable[[Collection[int]], None], *, opens_sockets: bool = False
     ) -> None:
         super().__init__(context)
-        self._sockets = SocketStreams(self, self._held_back_of) if opens_sockets else None
+        self._sockets = SocketStreams(self, self._holds_back_more_than) if opens_sockets else None
         if opens_sockets:
             self.h2_conn.local_settings[SettingCodes.ENABLE_CONNECT_PROTOCOL] = 1
             self.h2_conn.local_settings.acknowledge()  # or it would be sent with its old value
@@ -81,7 +81,7 @@ class GateHttp2Server(Http2Server):
         else:
             yield from self._handled(event)
         buffers = self.h2_conn.stream_buffers
-        self._throttle(list(buffers) if buffers and self._is_too_much() else ())
+        self._throttle(list(buffers) if buffers and self._holds_back_more_than(HELD_BACK_MAX) else ())
 
     def _read_some(self) -> Commands[None]:
         """A few frames; the rest when others have had their turn."""
@@ -217,15 +217,11 @@ class GateHttp2Server(Http2Server):
         begun = buffer._data
         return 0 < len(begun) < _FRAME_HEADER_BYTES or (len(begun) > _FRAME_TYPE_AT and begun[_FRAME_TYPE_AT] in _HEADS)
 
-    def _held_back_of(self, stream_id: int) -> int:
-        chunks = self.h2_conn.stream_buffers.get(stream_id) or ()
-        return sum(len(chunk.data) + _CHUNK_COST for chunk in chunks)
-
-    def _is_too_much(self) -> bool:
+    def _holds_back_more_than(self, most_bytes: int) -> bool:
         held_back = 0
         for chunks in self.h2_conn.stream_buffers.values():
             for chunk in chunks:
                 held_back += len(chunk.data) + _CHUNK_COST
-                if held_back > HELD_BACK_MAX:
+                if held_back > most_bytes:
                     return True
         return False

@@ -21,6 +21,7 @@ from mitmproxy.proxy.layers.http._events import (
     RequestEndOfMessage,
     RequestHeaders,
     RequestProtocolError,
+    ResponseEndOfMessage,
     ResponseHeaders,
     ResponseProtocolError,
 )
@@ -28,18 +29,20 @@ from mitmproxy.proxy.layers.http._http2 import StreamState
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
 from proxy.commands import Commands
-from proxy.extended_connect import KEY_BYTES, handshake, opened_head
+from proxy.extended_connect import KEY_BYTES, SWITCHED, handshake, opened_head
 
 if TYPE_CHECKING:
     from proxy.http2 import GateHttp2Server
 
 UNTAKEN_MAX_BYTES: Final = 2 << 20
-"""Of one stream. No more is fetched from the servers long before."""
+"""Of all streams of a connection. No more is fetched from the servers long before."""
+
+_CHECKED_EVERY_BYTES: Final = 4 << 10
+"""Of what clients send: counting at each frame would cost more than the frame. Answers to so many bytes of pings take
+some 170 KiB."""
 
 DROPPED_MAX_BYTES: Final = 64 << 10
 """Of what a client still sends on a stream that has ended for the gate; then the stream is reset."""
-
-_SWITCHED: Final = 101
 
 type SocketEvent = h2_events.DataReceived | h2_events.StreamEnded | h2_events.StreamReset | h2_events.TrailersReceived
 
@@ -58,11 +61,12 @@ class _Socket:
 
 
 class SocketStreams:
-    """``untaken_bytes``: what one stream's client has not taken yet."""
+    """``is_untaken``: whether the connection's client has still to take more than so many bytes."""
 
-    def __init__(self, server: "GateHttp2Server", untaken_bytes: Callable[[int], int]) -> None:
+    def __init__(self, server: "GateHttp2Server", is_untaken: Callable[[int], bool]) -> None:
         self._server = server
-        self._untaken_bytes = untaken_bytes
+        self._is_untaken = is_untaken
+        self._unchecked_bytes = 0
         self._sockets: dict[int, _Socket] = {}
 
     def __contains__(self, stream_id: int) -> bool:
@@ -77,6 +81,7 @@ class SocketStreams:
         try:
             request = handshake(event.headers, os.urandom(KEY_BYTES), is_ended=event.stream_ended is not None)
         except HeadgateError as error:
+            self._sockets[stream_id] = _Socket(_Phase.OVER)
             return (yield from self._refuse(stream_id, error))
         self._sockets[stream_id] = _Socket()
         server.streams[stream_id] = StreamState.HEADERS_RECEIVED
@@ -114,7 +119,7 @@ class SocketStreams:
         socket = self._sockets[stream_id]
         if socket.phase is _Phase.OVER or not server.conn.state & ConnectionState.CAN_WRITE:
             return
-        if isinstance(event, ResponseHeaders) and event.response.status_code == _SWITCHED:
+        if isinstance(event, ResponseHeaders) and event.response.status_code == SWITCHED:
             socket.phase = _Phase.OPEN
             if server.is_open_for_us(stream_id):
                 server.h2_conn.send_headers(stream_id, opened_head(event.response))
@@ -133,7 +138,7 @@ class SocketStreams:
             yield commands.SendData(server.conn, server.h2_conn.data_to_send())
         elif not is_close:
             yield from server.tell_plainly(event)
-        if isinstance(event, ResponseProtocolError) or not server.is_open_for_us(stream_id):
+        if isinstance(event, ResponseProtocolError | ResponseEndOfMessage) or not server.is_open_for_us(stream_id):
             self._over(stream_id)
 
     def _half_closed(self, stream_id: int, socket: _Socket, event: h2_events.StreamEnded) -> Commands[bool]:
@@ -148,7 +153,11 @@ class SocketStreams:
         return False
 
     def _data(self, stream_id: int, event: h2_events.DataReceived) -> Commands[bool]:
-        if self._untaken_bytes(stream_id) <= UNTAKEN_MAX_BYTES:
+        self._unchecked_bytes += len(event.data)
+        if self._unchecked_bytes < _CHECKED_EVERY_BYTES:
+            return (yield from self._server.receive_plainly(event))
+        self._unchecked_bytes = 0
+        if not self._is_untaken(UNTAKEN_MAX_BYTES):
             return (yield from self._server.receive_plainly(event))
         self._server.h2_conn.acknowledge_received_data(event.flow_controlled_length, stream_id)
         yield from self._give_up(stream_id, "the client does not take what it is sent")

@@ -33,7 +33,7 @@ from proxy.budget import BufferBudget
 from proxy.carrying_request import carrying
 from proxy.client_certificate import showing
 from proxy.commands import Awaited, Commands, TunnelOpened
-from proxy.extended_connect import came_over_http2, not_opened
+from proxy.extended_connect import SWITCHED, came_over_http2, not_opened
 from proxy.failed_answer import failed_answer
 from proxy.inspected_answer import InspectedAnswer, without_quotes
 from proxy.kept_alive import EVERY_SECONDS, FIRST_SECONDS, KeptAlive, may_wait
@@ -159,7 +159,10 @@ class GateStream(HttpStream):
             return checked
         if flow_state(self.flow).inspection is not None:
             checked = without_quotes(checked, self.stream_id)
-        return self._check_opening(checked) if self._is_http2_socket else checked
+        response = self.flow.response
+        over_http2 = self.context.client.alpn == b"h2"
+        is_switch = over_http2 and response is not None and response.status_code == SWITCHED
+        return self._check_opening(checked) if is_switch or self._is_http2_socket else checked
 
     @property
     def _is_http2_socket(self) -> bool:
@@ -170,7 +173,9 @@ class GateStream(HttpStream):
             return True
         if self.flow.response is None:
             raise RuntimeError("an answer without a head")
-        why = not_opened(self.flow.request, self.flow.response)
+        why: str | None = "the server switched to another protocol, which nobody asked for"
+        if self._is_http2_socket:
+            why = not_opened(self.flow.request, self.flow.response)
         if why is None:
             return False
         yield SendHttp(RequestProtocolError(self.stream_id, why, ErrorCode.CANCEL), self.context.server)
@@ -211,6 +216,16 @@ class GateStream(HttpStream):
         yield from self.child_layer.handle_event(events.Start())
         if not over_http2:  # where it would end the client's stream
             yield SendHttp(ResponseEndOfMessage(self.stream_id), self.context.client)
+
+    def check_killed(self, emit_error_hook: bool) -> Commands[bool]:
+        killed = super().check_killed(emit_error_hook)
+        return self._ending_server(killed) if self._is_http2_socket else killed
+
+    def _ending_server(self, killed: Commands[bool]) -> Commands[bool]:
+        is_killed = yield from killed
+        if is_killed and flow_state(self.flow).sent_upstream:
+            yield self._end_of_server()  # the client's connection, whose end would do it, goes on
+        return is_killed
 
     def _end_of_server(self) -> SendHttp:
         return SendHttp(RequestProtocolError(self.stream_id, "done", ErrorCode.CANCEL), self.context.server)
@@ -408,6 +423,13 @@ class GateStream(HttpStream):
             return False
         own = self._is_http2_socket
         connected = yield from showing(super().make_server_connection(), state.shown, is_for_socket=own)
+        if connected and self.abandoned:  # meanwhile; over HTTP/2 it may have been refused too
+            if own:
+                yield self._end_of_server()
+            yield from self.handle_protocol_error(
+                ResponseProtocolError(self.stream_id, "the client has left", ErrorCode.CLIENT_DISCONNECTED)
+            )
+            return False
         # The next command writes the head of the request.
         state.sent_upstream = bool(connected)
         return bool(connected)

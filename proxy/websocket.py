@@ -9,7 +9,6 @@ Extends an internal class of mitmproxy; see ``proxy.layers``.
 """
 
 import asyncio
-import zlib
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
@@ -17,8 +16,6 @@ from traceback import format_exception
 from typing import Any, Final
 
 import structlog
-import wsproto.extensions
-import wsproto.utilities
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
@@ -36,6 +33,7 @@ from headgate.gate.admitted import Admitted
 from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, RateLimitedError, UnavailableError
 from proxy.budget import BufferBudget
 from proxy.commands import Awaited, Commands
+from proxy.websocket_extensions import agreed
 
 _log = structlog.get_logger(__name__)
 
@@ -49,23 +47,9 @@ UNREAD_BESIDE_OTHERS_MAX: Final = 1 << 20
 These bytes count as its client's."""
 EVENTS_AT_ONCE: Final = 16
 """Messages, fragments and control frames of one side, before others have their turn."""
-_INFLATED_BYTES_MAX: Final = 4 << 20
 _REASON_BYTES_MAX: Final = 123  # RFC 6455, 5.5
 _TRY_AGAIN_LATER: Final = 1013
 _INTERNAL_ERROR: Final = 1011
-
-
-class _BoundedDeflate(wsproto.extensions.PerMessageDeflate):
-    """RFC 7692: what one stretch of a frame inflates to is bounded."""
-
-    def frame_inbound_payload_data(self, proto: Any, data: bytes) -> bytes | CloseReason:
-        if not self._inbound_compressed or not self._inbound_is_compressible or self._decompressor is None:
-            return data
-        try:
-            inflated = self._decompressor.decompress(bytes(data), _INFLATED_BYTES_MAX)
-        except zlib.error:
-            return CloseReason.INVALID_FRAME_PAYLOAD_DATA
-        return CloseReason.MESSAGE_TOO_BIG if self._decompressor.unconsumed_tail else inflated
 
 
 @dataclass(slots=True, eq=False)
@@ -93,7 +77,6 @@ class GateWebsocket(WebsocketLayer):
         self._queues: dict[bool, deque[_Waiting]] = {True: deque(), False: deque()}
         self._reading: dict[bool, Iterator[Event]] = {}
         self._put_off: dict[bool, commands.RequestWakeup] = {}
-        self._unread_bytes = 0
         self._unread_charge = self._new_charge()
         self._is_beside_others = context.client.alpn == b"h2"
         self._room: asyncio.Event | None = None
@@ -104,24 +87,12 @@ class GateWebsocket(WebsocketLayer):
     def start(self, event: events.Event) -> Commands[None]:
         response = self.flow.response
         offered = "" if response is None else response.headers.get("sec-websocket-extensions", "")
-        extensions: dict[ConnectionType, list[wsproto.extensions.Extension]] = {
-            ConnectionType.SERVER: [],
-            ConnectionType.CLIENT: [],
-        }
-        for one in wsproto.utilities.split_comma_header(offered.encode("ascii", "replace")) if offered else ():
-            if one.split(";", 1)[0].strip() != _BoundedDeflate.name:
-                yield from self._over(CloseConnection(CloseReason.MANDATORY_EXT))
-                return
-            for side in extensions.values():
-                deflate = _BoundedDeflate()
-                deflate.finalize(one)
-                side.append(deflate)
-        self.client_ws = WebsocketConnection(
-            ConnectionType.SERVER, extensions[ConnectionType.SERVER], conn=self.context.client
-        )
-        self.server_ws = WebsocketConnection(
-            ConnectionType.CLIENT, extensions[ConnectionType.CLIENT], conn=self.context.server
-        )
+        of_client, of_server = agreed(offered), agreed(offered)
+        if of_client is None or of_server is None:
+            yield from self._over(CloseConnection(CloseReason.MANDATORY_EXT))
+            return
+        self.client_ws = WebsocketConnection(ConnectionType.SERVER, of_client, conn=self.context.client)
+        self.server_ws = WebsocketConnection(ConnectionType.CLIENT, of_server, conn=self.context.server)
         self._handle_event = self.relay_messages  # type: ignore[method-assign] # as mitmproxy's own
 
     _handle_event = start
@@ -143,8 +114,6 @@ class GateWebsocket(WebsocketLayer):
     def _arrived(self, data: bytes, *, from_client: bool) -> Commands[None]:
         if self._closing is not None and self._closing[1] == from_client:
             return  # after its close, or after what is no frame, a side says nothing more
-        if from_client:
-            self._unread_bytes += len(data)
         (self.client_ws if from_client else self.server_ws).receive_data(data)
         yield from self._read_some(from_client=from_client)
 
@@ -175,7 +144,6 @@ class GateWebsocket(WebsocketLayer):
             if event is None:
                 del self._reading[from_client]
                 if from_client:
-                    self._unread_bytes = 0
                     self._unread_charge.release()
                 return
             yield from self._read(event, from_client=from_client)
@@ -198,8 +166,15 @@ class GateWebsocket(WebsocketLayer):
                 continue
             if not from_client:
                 self._stop_reading()
-            self._put_off[from_client] = commands.RequestWakeup(0)
+            # A wake-up of mitmproxy's stops reading from the client, and so other streams and the client's own end, for
+            # as long as a server sends frames of a few bytes.
+            self._put_off[from_client] = commands.RequestWakeup(0) if from_client else Awaited(asyncio.sleep(0))
             yield self._put_off[from_client]
+
+    @property
+    def _unread_bytes(self) -> int:
+        """Of the client: what no frame has been read from yet."""
+        return len(self.client_ws._proto._frame_decoder.buffer)
 
     def _no_room_for_unread(self) -> UnavailableError | None:
         if self._unread_bytes > UNREAD_BESIDE_OTHERS_MAX:

@@ -1,10 +1,14 @@
 """WebSockets of a client that speaks HTTP/2 (RFC 8441): each is one stream of many, and the server sees HTTP/1.1."""
 
 import asyncio
+import base64
+import gc
+import hashlib
 import json
+import re
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from http import HTTPStatus
@@ -21,6 +25,8 @@ from wsproto.events import BytesMessage, CloseConnection, Ping, TextMessage
 from addons.refuse import refuse_with
 from addons.verdict import flow_state
 from headgate.gate.refusals import ActionDeniedError
+from proxy.http2 import GateHttp2Server
+from proxy.http2_sockets import UNTAKEN_MAX_BYTES
 from proxy.websocket import DECIDED_AT_ONCE_MAX, UNREAD_BESIDE_OTHERS_MAX
 from tests.http2_client import Http2Client, Stream
 from tests.integration.proxy.decided_messages import FirstWaits, Messages
@@ -476,3 +482,205 @@ async def test_messages_that_do_not_end_count_in_the_budget(running, server) -> 
             while budget.used_bytes:
                 await asyncio.sleep(0.02)
         assert await is_live(client)
+
+
+@dataclass
+class Handshakes:
+    """A server that answers handshakes with ``fields`` beside its proof, and then says ``bytes_after`` again and again.
+    ``/slow`` is answered after a second, ``/switch`` with a 101 that nobody asked for."""
+
+    fields: bytes = b""
+    bytes_after: bytes = b""
+    targets: list[bytes] = field(default_factory=list)
+    ended: list[bytes] = field(default_factory=list)
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        target = b""
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                target = head.split(b" ", 2)[1]
+                self.targets.append(target)
+                key = re.search(rb"(?i)sec-websocket-key: (\S+)", head)
+                if key is not None:
+                    await self._open(key[1], reader, writer)
+                    return
+                if target == b"/slow":
+                    await asyncio.sleep(1)
+                if target == b"/switch":
+                    writer.write(
+                        b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n"
+                    )
+                else:
+                    writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            self.ended.append(target)
+            writer.close()
+
+    async def _open(self, key: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        proof = base64.b64encode(hashlib.sha1(key + _ACCEPTED_BY, usedforsecurity=False).digest())
+        writer.write(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n")
+        writer.write(b"Sec-WebSocket-Accept: " + proof + b"\r\n" + self.fields + b"\r\n")
+        while self.bytes_after:
+            writer.write(self.bytes_after)
+            await writer.drain()
+            await asyncio.sleep(0.01)  # the gate and its client run in this very process
+        await reader.read()
+
+
+_ACCEPTED_BY = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455, 1.3
+
+
+@asynccontextmanager
+async def handshaking(upstream_tls: Any, handshakes: Handshakes) -> AsyncIterator[int]:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(upstream_tls[1].parent / "leaf.pem")
+    listening = await asyncio.start_server(handshakes.talk, "127.0.0.1", 0, ssl=context)
+    yield listening.sockets[0].getsockname()[1]
+    listening.close()
+
+
+@pytest.mark.parametrize(
+    "extensions",
+    [b"foo", b"permessage-deflate; client_max_window_bits", b"permessage-deflate; server_max_window_bits=8"],
+)
+async def test_an_extension_that_nobody_can_read_opens_nothing(running, upstream_tls, extensions: bytes) -> None:
+    handshakes = Handshakes(b"Sec-WebSocket-Extensions: " + extensions + b"\r\n")
+    async with handshaking(upstream_tls, handshakes) as port, connected(running, port) as client:
+        slow = client.get("/slow")
+        stream = await client.connect().done()
+        assert error_of(stream) == (502, "UPSTREAM_FAILED")
+        assert (await slow.done()).body == b"hello"
+
+
+async def test_a_101_to_a_plain_request_ends_its_stream_alone(running, upstream_tls) -> None:
+    async with handshaking(upstream_tls, Handshakes()) as port, connected(running, port) as client:
+        slow = client.get("/slow")
+        assert error_of(await client.get("/switch").done()) == (502, "UPSTREAM_FAILED")
+        assert (await slow.done()).body == b"hello"
+
+
+@pytest.mark.parametrize("how", ["reset", "early data", "end"])
+async def test_a_handshake_that_was_given_up_while_the_server_was_reached_is_not_sent(
+    running, upstream_tls, how: str
+) -> None:
+    handshakes = Handshakes()
+
+    async def late(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Passes the bytes on, after a second."""
+        await asyncio.sleep(1)
+        ends = await asyncio.open_connection("127.0.0.1", port)
+        await asyncio.gather(_pipe(reader, ends[1]), _pipe(ends[0], writer))
+
+    async with handshaking(upstream_tls, handshakes) as port:
+        listening = await asyncio.start_server(late, "127.0.0.1", 0)
+        async with connected(running, listening.sockets[0].getsockname()[1]) as client:
+            stream = client.connect("/given-up")
+            await asyncio.sleep(0.3)
+            if how == "reset":
+                client.reset(stream)
+            else:
+                client.data(stream.number, b"early" if how == "early data" else b"", end_stream=how == "end")
+            await asyncio.sleep(1.5)
+            assert (await client.get("/").done()).status == 200
+        listening.close()
+    assert handshakes.targets == [b"/"]
+
+
+async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while data := await reader.read(65536):
+            writer.write(data)
+    writer.close()
+
+
+class SlowAnswer:
+    async def response(self, flow: Any) -> None:
+        if flow.request.path == "/looked-at":
+            await asyncio.sleep(0.6)
+
+
+async def test_a_server_is_left_when_its_client_leaves_while_the_answer_is_looked_at(start, upstream_tls) -> None:
+    running = await start(before=(SlowAnswer(),))
+    handshakes = Handshakes()
+    async with handshaking(upstream_tls, handshakes) as port, connected(running, port) as client:
+        stream = client.connect("/looked-at")
+        async with asyncio.timeout(10):
+            while not handshakes.targets:
+                await asyncio.sleep(0.02)
+        await asyncio.sleep(0.2)
+        client.reset(stream)
+        async with asyncio.timeout(10):
+            while handshakes.ended != [b"/looked-at"]:
+                await asyncio.sleep(0.02)
+        assert (await client.get("/").done()).status == 200
+
+
+async def test_a_busy_client_whose_messages_are_decided_slowly_is_not_cut_off(running, server) -> None:
+    turn = asyncio.Lock()
+
+    class OneByOne(Messages):
+        async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+            async with turn:
+                await asyncio.sleep(0.001)
+            return await super().decide(content, is_text=is_text, charge=charge)
+
+    message = BytesMessage(bytes(8_000))
+    more = 2 * UNREAD_BESIDE_OTHERS_MAX // 8_000
+    async with connected(running, server.port) as client:
+        running.decide.messages = OneByOne()
+        stream = await client.connect().opened()
+        stream.send(*[message] * (DECIDED_AT_ONCE_MAX + 8))
+        for number in range(1, more):
+            await stream.until(lambda one, number=number: len(b"".join(one.messages)) >= 8_000 * number)
+            stream.send(message)
+        assert not stream.has_ended
+        assert not [event for event in stream.events if isinstance(event, CloseConnection)]
+
+
+async def test_many_sockets_that_ping_and_do_not_read_share_one_bound(running, server) -> None:
+    async with connected(running, server.port, window=0) as client:
+        streams = [await client.connect().opened() for _ in range(10)]
+        pings = b"".join(streams[0].socket.send(Ping(b"x" * 100)) for _ in range(60))
+        for _ in range(2 * UNTAKEN_MAX_BYTES // (60 * 350 * 10)):
+            for stream in streams:
+                if stream.reset_code is None:
+                    client.data(stream.number, pings)
+            await client.writer.drain()
+            await asyncio.sleep(0.01)
+        async with asyncio.timeout(30):
+            while 11 not in [one.reset_code for one in streams]:
+                await asyncio.sleep(0.05)
+        other = client.get("/")
+        client.h2.increment_flow_control_window(1 << 16, other.number)
+        client.flush()
+        assert (await other.done()).status == 200
+
+
+@pytest.mark.parametrize("frame", [b"\x82\x00", b"\x89\x00"], ids=["messages", "pings"])
+async def test_a_server_that_says_little_very_often_stops_no_other_stream(running, upstream_tls, frame: bytes) -> None:
+    handshakes = Handshakes(bytes_after=frame * 32_000)
+    async with handshaking(upstream_tls, handshakes) as port, connected(running, port) as client:
+        stream = client.connect()
+        await stream.until(lambda one: one.status)
+        for _ in range(3):
+            await client.get("/").done()
+        client.reset(stream)
+        assert (await client.get("/").done()).status == 200
+
+
+async def test_handshakes_that_were_refused_are_forgotten(running, server) -> None:
+    async with connected(running, server.port, window=0) as client:
+        for path, protocol in (("/denied", b"websocket"), ("/socket", b"other")) * 5:
+            stream = client.connect(path, protocol=protocol)
+            await stream.until(lambda one: one.status)
+            client.data(stream.number, b"", end_stream=True)
+            client.h2.increment_flow_control_window(1 << 16, stream.number)
+            client.flush()
+            await stream.done()
+        await client.connect("/denied").until(lambda one: one.status)
+        [http2] = [one for one in gc.get_objects() if isinstance(one, GateHttp2Server) and one.conn.connected]
+        assert http2._sockets is not None
+        assert len(http2._sockets._sockets) <= 2
