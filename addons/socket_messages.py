@@ -21,7 +21,7 @@ from headgate.gate.organization_state import OrganizationState
 from headgate.gate.refusals import withheld_error
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.nlp_policies.evaluate import Evaluator
-from headgate.nlp_policies.message_window import MessageWindow
+from headgate.nlp_policies.message_window import ArrivedMessages, MessageWindow
 from headgate.protocols.answer_head import parse_answer_head
 from headgate.protocols.draft import ReadCall
 from headgate.protocols.http_call import HttpCall
@@ -84,9 +84,15 @@ class SocketMessages(ClientMessages):
         if shown is not None:
             shown.begin(_HEADS[True])
 
-    async def decide(self, content: bytes, *, is_text: bool, charge: Charge) -> AdmittedMessage:
+    def arrived(self, *, from_client: bool) -> ArrivedMessages:
+        """A message's place among the others of its side: to be called when its last byte comes. Decisions wait for
+        their turn, and may begin in another order."""
+        return (self._window if from_client else self._received).arrived()
+
+    async def decide(
+        self, content: bytes, *, is_text: bool, charge: Charge, arrived: ArrivedMessages
+    ) -> AdmittedMessage:
         """Raises HeadgateError."""
-        arrived = self._window.arrived()
         self.count_as_call()
 
         def read(sent: bytes) -> Candidate:
@@ -109,10 +115,9 @@ class SocketMessages(ClientMessages):
         state = self._state
         return state is None or answer_judge(self._evaluator, state, self._action) is not None
 
-    async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
+    async def inspect(self, content: bytes, *, is_text: bool, arrived: ArrivedMessages) -> bytes:
         """What the client gets: ``content``, or the masked text. Raises ResponseWithheldError, and what ends the
         inspection otherwise."""
-        arrived = self._received.arrived()
         state = self._state
         judge = None if state is None else answer_judge(self._evaluator, state, self._action)
         if judge is None:

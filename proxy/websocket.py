@@ -31,6 +31,7 @@ from addons.socket_messages import MESSAGE_BYTES_MAX, SocketMessages
 from addons.verdict import client_state, flow_state
 from headgate.gate.admitted import Admitted
 from headgate.kernel.errors import HeadgateError, PayloadTooLargeError, RateLimitedError, UnavailableError
+from headgate.nlp_policies.message_window import ArrivedMessages
 from proxy.budget import BufferBudget
 from proxy.commands import Awaited, Commands
 from proxy.websocket_extensions import agreed
@@ -54,10 +55,12 @@ _INTERNAL_ERROR: Final = 1011
 
 @dataclass(slots=True, eq=False)
 class _Waiting:
-    """A message from its last byte to its sending. ``charge``: of a message of the client, until it is sent."""
+    """A message from its last byte to its sending. ``charge``: of a message of the client, until it is sent.
+    ``arrived``: its place among the others of its side."""
 
     content: bytes
     is_text: bool
+    arrived: ArrivedMessages
     charge: MemoryCharge | None = None
     is_done: bool = False
     admitted: Admitted | None = None
@@ -224,7 +227,8 @@ class GateWebsocket(WebsocketLayer):
                 yield from self._refuse(error)
         else:
             charge.release()
-            waiting = _Waiting(b"".join(parts), isinstance(event, TextMessage))
+            arrived = self._messages.arrived(from_client=from_client)
+            waiting = _Waiting(b"".join(parts), isinstance(event, TextMessage), arrived)
             self._parts[from_client], self._sizes[from_client] = [], 0
             yield from self._complete(waiting, from_client=from_client)
 
@@ -251,7 +255,9 @@ class GateWebsocket(WebsocketLayer):
     async def _admit(self, waiting: _Waiting) -> None:
         masked = self._new_charge()
         try:
-            decided = await self._messages.decide(waiting.content, is_text=waiting.is_text, charge=masked.charge)
+            decided = await self._messages.decide(
+                waiting.content, is_text=waiting.is_text, charge=masked.charge, arrived=waiting.arrived
+            )
         finally:
             masked.release()
         waiting.admitted, waiting.content = decided.admitted, decided.content
@@ -260,7 +266,9 @@ class GateWebsocket(WebsocketLayer):
         return MemoryCharge(self._budget, client_state(self.context.client))
 
     async def _inspect(self, waiting: _Waiting) -> None:
-        waiting.content = await self._messages.inspect(waiting.content, is_text=waiting.is_text)
+        waiting.content = await self._messages.inspect(
+            waiting.content, is_text=waiting.is_text, arrived=waiting.arrived
+        )
 
     async def _kept(self, waiting: _Waiting, verdict: Callable[[_Waiting], Awaitable[None]]) -> None:
         """Whatever it raises refuses the message."""

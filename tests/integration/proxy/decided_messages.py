@@ -18,11 +18,17 @@ class Messages:
     echoes: None = None
     left: int = 0
     ended: list[str] = field(default_factory=list)
+    places: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+
+    def arrived(self, *, from_client: bool) -> int:
+        """In place of a window's place: how many there were of that side before."""
+        self.places[from_client] += 1
+        return self.places[from_client] - 1
 
     def leave(self) -> None:
         self.left += 1
 
-    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
         if self.wait is not None:
             await self.wait.wait()
         if self.failure is not None:
@@ -38,7 +44,7 @@ class Messages:
     def received(self, content: bytes) -> bytes:
         return content
 
-    async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
+    async def inspect(self, content: bytes, *, is_text: bool, arrived: Any) -> bytes:
         if self.inspection_failure is not None:
             raise self.inspection_failure
         return content
@@ -47,7 +53,7 @@ class Messages:
 class FirstWaits(Messages):
     """Only the first message has to wait for its decision."""
 
-    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
         if content == b"0" and self.wait is not None:
             await self.wait.wait()
         return AdmittedMessage(cast("Any", content), content)

@@ -186,7 +186,7 @@ async def test_of_many_messages_at_once_a_few_are_decided(opened) -> None:
     goes_on = asyncio.Event()
 
     class Counts(Messages):
-        async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+        async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
             started.append(content)
             await goes_on.wait()
             return AdmittedMessage(cast("Any", content), content)
@@ -250,7 +250,7 @@ async def test_a_server_that_closes_takes_no_message_that_is_decided_later(opene
     inspected = asyncio.Event()
 
     class Inspects(Messages):
-        async def inspect(self, content: bytes, *, is_text: bool) -> bytes:
+        async def inspect(self, content: bytes, *, is_text: bool, arrived: Any) -> bytes:
             await inspected.wait()
             return content
 
@@ -286,11 +286,11 @@ class MasksLonger(Messages):
     budget: Any = None
     used_bytes: int = 0
 
-    async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+    async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
         charge(1)
         charge(self.copy_bytes)
         self.used_bytes = self.budget.used_bytes
-        await super().decide(content, is_text=is_text, charge=charge)
+        await super().decide(content, is_text=is_text, charge=charge, arrived=arrived)
         return AdmittedMessage(cast("Any", content), content + b" [masked: keyword]")
 
 

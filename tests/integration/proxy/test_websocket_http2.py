@@ -622,10 +622,10 @@ async def test_a_busy_client_whose_messages_are_decided_slowly_is_not_cut_off(ru
     turn = asyncio.Lock()
 
     class OneByOne(Messages):
-        async def decide(self, content: bytes, *, is_text: bool, charge: Any) -> Any:
+        async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
             async with turn:
                 await asyncio.sleep(0.001)
-            return await super().decide(content, is_text=is_text, charge=charge)
+            return await super().decide(content, is_text=is_text, charge=charge, arrived=arrived)
 
     message = BytesMessage(bytes(8_000))
     more = 2 * UNREAD_BESIDE_OTHERS_MAX // 8_000
@@ -684,3 +684,22 @@ async def test_handshakes_that_were_refused_are_forgotten(running, server) -> No
         [http2] = [one for one in gc.get_objects() if isinstance(one, GateHttp2Server) and one.conn.connected]
         assert http2._sockets is not None
         assert len(http2._sockets._sockets) <= 2
+
+
+async def test_a_message_has_its_place_from_its_arrival(running, server) -> None:
+    """Decisions wait for their turn, and begin in another order on a busy machine: pieces of a secret would be joined
+    in that order."""
+    places: dict[bytes, int] = {}
+
+    class Noted(Messages):
+        async def decide(self, content: bytes, *, is_text: bool, charge: Any, arrived: Any) -> Any:
+            places[content] = arrived
+            return await super().decide(content, is_text=is_text, charge=charge, arrived=arrived)
+
+    async with connected(running, server.port) as client:
+        running.decide.messages = Noted()
+        stream = await client.connect().opened()
+        sent = [b"%d" % number for number in range(2 * DECIDED_AT_ONCE_MAX)]
+        stream.send(*(BytesMessage(one) for one in sent))
+        await stream.until(lambda one: len(one.messages) == len(sent))
+    assert places == {one: number for number, one in enumerate(sent)}
