@@ -40,7 +40,7 @@ class Stream:
     def messages(self) -> list[Any]:
         return [event.data for event in self.events if isinstance(event, Message)]
 
-    async def until(self, holds: Callable[["Stream"], object], *, seconds: float = 10) -> None:
+    async def until(self, holds: Callable[["Stream"], object], *, seconds: float = 60) -> None:
         async with asyncio.timeout(seconds):
             while not holds(self):
                 await self.client.arrival()
