@@ -219,7 +219,7 @@ async def _require_no_body(request: StrictRequest) -> None:
     """A draft that is ignored would look as if it had been tested. Some clients send an empty object every time. Raises
     ValidationError."""
     body = await request.json() if (await request.body()).strip() else None
-    if not body and (body is None or isinstance(body, dict)):
+    if body is None or body == {}:
         return
     field = next(iter(body))[:_MOST_NAME_CHARACTERS] if isinstance(body, dict) else "body"
     raise ValidationError(

@@ -42,15 +42,17 @@ if [ ! -e "$out/valkey/valkey.conf" ]; then
         "$secret" | keep "$out/valkey/valkey.conf"
 fi
 
+set --
+reach="--network none"
+if [ -n "${KMS:-}" ]; then
+    set -- --kms "$KMS"
+    reach="--env VAULT_ADDR --env VAULT_TOKEN --env VAULT_NAMESPACE --env TRANSIT_SECRET_ENGINE_PATH"
+fi
 if [ -n "${HEADGATE:-}" ]; then
-    "$HEADGATE" secrets create "$out/headgate/keys" ${KMS:+--kms "$KMS"} > /dev/null
+    "$HEADGATE" secrets create "$out/headgate/keys" "$@" > /dev/null
 else
-    network=none
-    if [ -n "${KMS:-}" ]; then network=bridge; fi
-    docker run --rm --network "$network" --env VAULT_ADDR --env VAULT_TOKEN --env VAULT_NAMESPACE \
-        --env TRANSIT_SECRET_ENGINE_PATH --read-only --tmpfs /tmp --user 0:0 --volume "$(realpath "$out/headgate/keys"):/keys" \
-        "${HEADGATE_IMAGE:-headgate:latest}" secrets create /keys ${KMS:+--kms "$KMS"} \
-        > /dev/null
+    docker run --rm $reach --read-only --tmpfs /tmp --user 0:0 --volume "$(realpath "$out/headgate/keys"):/keys" \
+        "${HEADGATE_IMAGE:-headgate:latest}" secrets create /keys "$@" > /dev/null
 fi
 
 if [ "${OWN:-yes}" = yes ]; then

@@ -356,8 +356,8 @@ async def test_a_head_that_http2_forbids_is_answered(running, server, asked) -> 
     assert server.heads == []
 
 
-@pytest.mark.parametrize("ends", [True, False])
-async def test_what_comes_before_the_answer_is_refused(running, server, ends: bool) -> None:
+def decision_of_slow(running: Any) -> asyncio.Event:
+    """``/slow`` is decided once it is set."""
     decided = asyncio.Event()
     before = running.decide.before
 
@@ -367,6 +367,12 @@ async def test_what_comes_before_the_answer_is_refused(running, server, ends: bo
         await before(flow)
 
     running.decide.before = slowly
+    return decided
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_what_comes_before_the_answer_is_refused(running, server, ends: bool) -> None:
+    decided = decision_of_slow(running)
     async with connected(running, server.port) as client:
         stream = client.connect("/slow")
         client.data(stream.number, stream.socket.send(TextMessage("early")), end_stream=ends)
@@ -379,15 +385,7 @@ async def test_what_comes_before_the_answer_is_refused(running, server, ends: bo
 
 
 async def test_a_client_that_ends_before_the_answer(running, server) -> None:
-    decided = asyncio.Event()
-    before = running.decide.before
-
-    async def slowly(flow: Any) -> None:
-        if flow.request.path == "/slow":
-            await decided.wait()
-        await before(flow)
-
-    running.decide.before = slowly
+    decided = decision_of_slow(running)
     async with connected(running, server.port) as client:
         stream = client.connect("/slow")
         client.data(stream.number, b"", end_stream=True)
