@@ -55,12 +55,16 @@ class Expected:
 
 
 class ExecutionMachine(DatabaseMachine):
+    """``may_have_begun``: a claim was due, alone or beside a cancellation. What Hypothesis draws must not depend on who
+    won a race, or it would find other draws when it repeats a sequence. Nothing is left to chance before it is true."""
+
     def __init__(self) -> None:
         super().__init__()
         self.control = ControlExecutions(self.api, system_clock)
         self.expected: dict[str, Expected] = {}
         self.generation = 1
         self.is_active = True
+        self.may_have_begun = False
 
     @initialize()
     def organization(self) -> None:
@@ -124,6 +128,12 @@ class ExecutionMachine(DatabaseMachine):
         one.status, one.running = "running", (worker, claimed)
         one.started.append(one.running)
 
+    def _will_claim(self, one: Expected, generation: int) -> ClaimOutcome:
+        """What comes of a claim that is about to be made, if nothing forestalls it."""
+        would = self._would_claim(one, generation)
+        self.may_have_begun |= would is ClaimOutcome.CLAIMED
+        return would
+
     def _would_claim(self, one: Expected, generation: int) -> ClaimOutcome:
         if one.status != "queued":
             return ClaimOutcome.GONE
@@ -140,8 +150,9 @@ class ExecutionMachine(DatabaseMachine):
     def claim_one(self, number: int, worker: str, behind: int) -> None:
         execution_id, one = self.pick(number)
         generation = self.generation - behind
+        would = self._will_claim(one, generation)
         claimed = self.run(self._claim(execution_id, worker, generation))
-        assert claimed.outcome is self._would_claim(one, generation)
+        assert claimed.outcome is would
         if claimed.outcome is ClaimOutcome.CLAIMED:
             self._began(one, worker, claimed)
 
@@ -150,13 +161,13 @@ class ExecutionMachine(DatabaseMachine):
     def claim_one_three_times_at_once(self, number: int) -> None:
         execution_id, one = self.pick(number)
         workers = [*WORKERS, "wrk_3"]
+        would = self._will_claim(one, self.generation)
 
         async def all_at_once() -> list[Claim]:
             return list(await asyncio.gather(*(self._claim(execution_id, name, self.generation) for name in workers)))
 
         claims = self.run(all_at_once())
         outcomes = [one.outcome for one in claims]
-        would = self._would_claim(one, self.generation)
         if would is ClaimOutcome.CLAIMED:
             assert sorted(outcomes) == [ClaimOutcome.CLAIMED, ClaimOutcome.GONE, ClaimOutcome.GONE]
             first = outcomes.index(ClaimOutcome.CLAIMED)
@@ -164,11 +175,13 @@ class ExecutionMachine(DatabaseMachine):
         else:
             assert outcomes == [would] * 3
 
-    @precondition(lambda self: any(one.started for one in self.expected.values()))
+    @precondition(lambda self: self.may_have_begun)
     @rule(number=st.integers(0, 3), which=st.integers(-2, -1), end=st.sampled_from(sorted(ENDS)))
     def tell_how_an_attempt_ended(self, number: int, which: int, end: str) -> None:
         """Also one that is long over: its worker stood still, was taken for dead, and wakes."""
         begun = [(execution_id, one) for execution_id, one in self.expected.items() if one.started]
+        if not begun:  # its cancellation was faster
+            return
         execution_id, one = begun[number % len(begun)]
         worker, claimed = one.started[max(which, -len(one.started))]
         self.run(
@@ -253,7 +266,7 @@ class ExecutionMachine(DatabaseMachine):
         async def both() -> tuple[bool, Claim]:
             return await asyncio.gather(self._cancel(one.action_id), self._claim(execution_id, worker, self.generation))
 
-        was, would = one.status, self._would_claim(one, self.generation)
+        was, would = one.status, self._will_claim(one, self.generation)
         cancelled, claimed = self.run(both())
         if claimed.outcome is ClaimOutcome.CLAIMED:
             assert would is ClaimOutcome.CLAIMED
