@@ -27,15 +27,36 @@ from headgate.runtime.account import child_setup
 from headgate.runtime.fork_server import PACKET_BYTES
 from headgate.runtime.process_title import show_as
 
+_ALL: Final = (
+    "headgate.cli.parts",
+    "headgate.configuration.logs",
+    "headgate.configuration.credentials:known_credentials",
+    "headgate.runtime.first_uses:use_tls",
+    "headgate.runtime.first_uses:use_cryptography",
+)
 MODULES: Final[dict[str, tuple[str, ...]]] = {
-    "worker": ("headgate.cli.parts", "headgate.cli.evidence_settings", "headgate.worker.main"),
+    "worker": (
+        *_ALL,
+        "headgate.cli.evidence_settings",
+        "headgate.cli.report_fonts",
+        "headgate.worker.main",
+        "procrastinate.builtin_tasks",
+    ),
     "proxy": (
-        "headgate.cli.parts",
+        *_ALL,
         "proxy.server",
         "headgate.detectors.prepare:prepare",
         "headgate.tools.load:load_catalogues",
     ),
-    "api": ("headgate.cli.parts", "fastapi", "admin_api.dependencies", "admin_api.server"),
+    "api": (
+        *_ALL,
+        "fastapi",
+        "admin_api.dependencies",
+        "admin_api.server",
+        "headgate.cli.evidence_settings",
+        "headgate.cli.issuer_settings",
+        "uvicorn.lifespan.off",
+    ),
 }
 """What a part imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and patterns, of some
 50 MB, and the catalogues that come with Headgate are among it: otherwise each process makes its own."""

@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import ssl
 import sys
 import time
 from pathlib import Path
@@ -21,6 +22,7 @@ def tell() -> None:
         "collects": gc.isenabled(),
         "title": Path("/proc/self/cmdline").read_bytes().rstrip(b"\0").decode(),
         "has_loaded": "colorsys" in sys.modules,
+        "drawn": _drawn() if sys.argv[1] == "proxy" else [],
     }
     (folder / "half").write_text(json.dumps(told))
     (folder / "half").rename(folder / "told")
@@ -28,7 +30,15 @@ def tell() -> None:
     sys.exit(7)
 
 
+def _drawn() -> list[object]:
+    """From the generators of OpenSSL, of which there are two: Python's and that of ``cryptography``."""
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - half a second, for one test
+
+    return [ssl.RAND_bytes(16).hex(), ec.generate_private_key(ec.SECP256R1()).private_numbers().private_value]
+
+
 if __name__ == "__main__":
-    forked_parts.MODULES.update({"worker": ("colorsys",), "api": ("no_such_module",)})
+    first_uses = ("headgate.runtime.first_uses:use_tls", "headgate.runtime.first_uses:use_cryptography")
+    forked_parts.MODULES.update({"worker": ("colorsys",), "api": ("no_such_module",), "proxy": first_uses})
     forked_parts.run_command = tell
     forked_parts.main()

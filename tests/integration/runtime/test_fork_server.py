@@ -101,6 +101,21 @@ async def test_no_secret_is_in_the_memory_of_the_server(
     assert _is_in_memory(_server_pid(), "headgate.cli.forked_parts")
 
 
+async def test_parts_that_share_what_is_made_at_first_use_draw_other_random_numbers(
+    server: ForkServer, part: Program, tmp_path: Path
+) -> None:
+    """A generator that is copied with its state gives two parts the same keys (RAND_DRBG(7), "fork safety")."""
+    drawn = []
+    for name in ("one", "two"):
+        folder = tmp_path / name
+        folder.mkdir()
+        await server.start(replace(part, command=("proxy",), environment={"TOLD": str(folder)}))
+        await eventually((folder / "told").exists)
+        drawn += json.loads((folder / "told").read_text())["drawn"]
+
+    assert len(set(drawn)) == len(drawn) == 4
+
+
 async def test_the_exit_status_is_told(server: ForkServer, part: Program) -> None:
     at_once = replace(part, environment={**part.environment, "SECONDS": "0"})
 
@@ -248,6 +263,34 @@ def test_nothing_outlives_an_instance_that_was_killed(tmp_path: Path) -> None:
     while lives(pid):
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+_LOADED_BEFORE = """
+import ast, importlib, inspect, sys
+from headgate.cli import forked_parts, parts
+
+for name in forked_parts.MODULES[sys.argv[1]]:
+    forked_parts._load(name)
+before = set(sys.modules)
+functions = [one for one in ast.parse(inspect.getsource(parts)).body if isinstance(one, ast.FunctionDef)]
+inner = [one for function in functions if function.name in sys.argv[2:] for one in ast.walk(function)]
+imported = {one.module for one in inner if isinstance(one, ast.ImportFrom)}
+for module in imported:
+    importlib.import_module(module)
+print(len(imported), *sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.mark.parametrize(("part", "functions"), [("api", ["api"]), ("proxy", ["_serve_proxy"]), ("worker", ["worker"])])
+def test_a_forked_part_imports_nothing_that_it_would_have_for_itself(part: str, functions: list[str]) -> None:
+    """Each process would load it once more, and hold it in memory of its own."""
+    given = [*functions, "_begin", "_upstream_proxy", "_unwrapper"]
+    command = [sys.executable, "-c", _LOADED_BEFORE, part, *given]
+    done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True, timeout=60)
+    count, *missing = done.stdout.split()
+
+    assert missing == []
+    assert int(count) > len(given)
 
 
 async def test_what_the_parts_load_starts_no_thread(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

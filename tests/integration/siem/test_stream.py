@@ -114,8 +114,7 @@ async def streaming(
     allowlist = '{"destinations":[{"host":"siem.example","private":true}]}'
     async with api_database.transaction(organization.org_id) as connection:
         await put_setting(connection, organization.org_id, SettingName.ALLOWLIST, allowlist, None)
-    trust = trusted_roots(None)
-    trust.load_verify_locations(cafile=write_certificate(tmp_path, "siem.example"))
+    trust = trusted_roots(write_certificate(tmp_path, "siem.example"))
     return Streaming(
         organization.org_id, api_database, worker_database, Vault(tmp_path / "keys.json"), superuser,
         tmp_path / "siem", trust,
