@@ -1,11 +1,11 @@
 """One call that is being captured, from its decision to its end: what is kept of it on the way, in memory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
 from mitmproxy.http import HTTPFlow
+from msgspec.structs import replace
 
 from addons.response_meter import ResponseMeter
 from headgate.gate.candidate import ReadAction

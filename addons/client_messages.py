@@ -3,8 +3,9 @@ it is forwarded. ``Admitted`` comes from the gate of ordinary calls only.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from addons.identify import subject_of
 from addons.metrics import ALLOWED, APPROVED
@@ -29,8 +30,7 @@ type Bind = Callable[[OrganizationState, Candidate], BoundCandidate]
 """The enforcement point's own rules, as for the call."""
 
 
-@dataclass(frozen=True, slots=True)
-class MessageGate:
+class MessageGate(Struct, frozen=True):
     """What decides and records the messages of one call."""
 
     gate: CallGate
@@ -41,8 +41,7 @@ class MessageGate:
     bind: Bind
 
 
-@dataclass(frozen=True, slots=True)
-class AdmittedMessage:
+class AdmittedMessage(Struct, frozen=True):
     """``content``: what is sent; not what the client sent, where a policy masks."""
 
     admitted: Admitted

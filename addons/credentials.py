@@ -7,10 +7,10 @@ the secret; what goes to the destination is another message (``FlowState.outgoin
 """
 
 from collections.abc import Coroutine
-from dataclasses import replace
 from typing import Final
 
 from mitmproxy.http import HTTPFlow
+from msgspec.structs import replace
 
 from addons.http_call import http_call
 from addons.refuse import refuse_with

@@ -12,13 +12,13 @@ import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import structlog
 from mitmproxy.connection import Server
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+from msgspec import Struct
 
 from addons.metrics import DESTINATIONS_BLOCKED
 from addons.verdict import ClientState, client_state, flow_state
@@ -35,8 +35,7 @@ class BlockedAddressError(OSError):
     """No address of a name may be connected to. An OSError, because that is what connecting raises."""
 
 
-@dataclass(frozen=True, slots=True)
-class OwnPlaces:
+class OwnPlaces(Struct, frozen=True):
     """Where this process listens, and the one private origin that every agent needs.
 
     ``api_origin``: host and port of Headgate's own API, let through exactly as written. ``listening``: asked
@@ -51,8 +50,7 @@ class OwnPlaces:
         return port in self.listening() and (kind_of(address) is AddressKind.LOOPBACK or _is_local(address))
 
 
-@dataclass(slots=True, eq=False)
-class Dial:
+class Dial(Struct, eq=False):
     """One attempt to connect, from the hook before it to the hook after it."""
 
     server: Server

@@ -10,12 +10,12 @@ import asyncio
 import json
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from traceback import format_exception
 from typing import Final
 
 import structlog
 from mitmproxy.http import Headers, HTTPFlow, Request, Response
+from msgspec import Struct
 
 from addons.grpc_refusal import in_callers_form, refusal_at_end
 from addons.masked_stream import MaskedStream
@@ -44,8 +44,7 @@ IN_PART_SECONDS: Final = 10.0
 """After which the beginning of a slow answer is looked at, and the rest passes as it comes."""
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerLimits:
+class AnswerLimits(Struct, frozen=True):
     """``body``: bytes of an answer that are collected, and of what it decodes to, and of one piece of a stream.
     ``seconds``: from the head of an answer that is collected to its end."""
 

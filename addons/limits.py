@@ -1,9 +1,9 @@
 """Refuses what is malformed, ambiguous or too large, before anybody decides about it."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from mitmproxy.http import HTTPFlow, RequestData
+from msgspec import Struct
 
 from addons.refuse import refuse_and_close
 from addons.verdict import flow_state, is_open
@@ -23,8 +23,7 @@ from headgate.organizations.ports import BAD_PORTS
 MIB: Final = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLimits:
+class RequestLimits(Struct, frozen=True):
     """In bytes, but for ``header_fields``, ``head_seconds`` (from the first byte of a head, or of the handshake before
     it, to its end), ``upload_seconds`` (from the head of a request to the end of its body) and ``pause_seconds``
     (without a byte of a call of gRPC, before it is decided without its end).

@@ -5,8 +5,9 @@ forwarded, and each that the server sends is inspected where policies look at an
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from addons.metrics import ANSWERS_INSPECTED
@@ -35,8 +36,7 @@ _HEADS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(Struct, frozen=True):
     """A message is small enough to be kept while it waits; its masked copy is not kept."""
 
     candidate: Candidate

@@ -10,11 +10,11 @@ valid one names our span of the call to the destination when it is forwarded. No
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
 from typing import Final
 
 import structlog
 from mitmproxy.http import HTTPFlow
+from msgspec.structs import asdict
 from opentelemetry.context import Context
 from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
@@ -115,7 +115,7 @@ class CallTraces:
 
     def around(self, gate: CallGate) -> "tuple[CallGate, list[object], list[object]]":
         """The decision point with its decisions as spans, and the addons before and after the enforcement point."""
-        traced = TracedGate(**{one.name: getattr(gate, one.name) for one in fields(gate)}, traces=self)
+        traced = TracedGate(**asdict(gate), traces=self)
         return traced, [BeginTrace(self)], [EndTrace(self)]
 
     def of(self, client: object) -> CallTrace | None:
@@ -197,8 +197,7 @@ class EndTrace:
                 call.end(status=status, error=None if state.refusal is None else state.refusal.code.value)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracedGate(CallGate):
+class TracedGate(CallGate, frozen=True, kw_only=True):
     """The decision point, whose decisions are spans."""
 
     traces: CallTraces

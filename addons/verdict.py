@@ -8,13 +8,13 @@ of ``flow.metadata``, so that they are found in one dictionary look-up and never
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.connection import Connection as Wire
 from mitmproxy.http import HTTPFlow, Response
+from msgspec import Struct, field
 
 from addons.captured_call import CapturedCall
 from addons.inspection import Inspection
@@ -68,8 +68,7 @@ class Ending(StrEnum):
     NOT_SENT = "not_sent"  # no byte of the request went upstream
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """How an allowed request ended. ``digest`` (``sha256:…``) and ``size_bytes`` are of the body as it arrived.
     ``inspection``: what policies about content said of it, where any was asked. ``told_failure``: why the
     call failed, where HTTP calls the answer a success and the answer itself does not (a tool of MCP, gRPC)."""
@@ -83,8 +82,7 @@ class Completion:
     told_failure: str | None = None
 
 
-@dataclass(slots=True, eq=False)
-class ClientState:
+class ClientState(Struct, eq=False):
     """One client connection, from its first byte to its end.
 
     ``rules`` are the organization's, ``caller`` whose key was shown (set by whoever identifies the client); until then
@@ -143,8 +141,7 @@ class ClientState:
         self.unthrottled.clear()
 
 
-@dataclass(slots=True, eq=False)
-class FlowState:
+class FlowState(Struct, eq=False):
     """One request. Read it; change it through ``allow`` and ``refuse``."""
 
     client: ClientState
@@ -181,11 +178,11 @@ class FlowState:
     """Set where this request and its answer are captured."""
     connection: Connection | None = None
     """Set before the request is allowed, where it carries a connection's credential."""
-    outgoing: HttpCall | None = field(default=None, repr=False)
+    outgoing: HttpCall | None = None
     """What is written to the destination in place of the flow's request, with the credential in it: nobody but the
     stream reads it."""
-    echoes: EchoMask | None = field(default=None, repr=False)
-    shown: ShownCertificate | None = field(default=None, repr=False)
+    echoes: EchoMask | None = None
+    shown: ShownCertificate | None = None
     """Set before the request is allowed, where its TLS connection shows a connection's certificate."""
     cancelled: bool = False
     """Its client has said that it does not want the answer any more."""
@@ -196,6 +193,10 @@ class FlowState:
     """Called when the request has ended, whichever way: from then on no later message is forwarded."""
     on_abandoned: Callable[[], None] | None = None
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
+
+    def __repr__(self) -> str:
+        """Without what is sent, which has the credential in it."""
+        return f"FlowState({self.request_id!r})"
 
     def help_for(self, code: ErrorCode) -> str | None:
         """The page about the recorded call, or else about the code."""

@@ -6,10 +6,12 @@ agents, keys and settings need ``admin:*``.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.scopes import Scope
 from headgate.ratelimits.classes import RateClass
@@ -27,8 +29,7 @@ class Audience(StrEnum):
     PAGES = "pages"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(Struct, frozen=True):
     """What a route asks of a caller.
 
     ``recorded``: the route's own record compares the generation that the key was checked at (semantics.md,

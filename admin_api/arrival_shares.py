@@ -1,6 +1,6 @@
 """What clients share of one API process before their requests are known: connections, and memory for bodies."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from admin_api.body_budget import BODIES_BYTES_MAX, BodyBudget
 from admin_api.body_limit import BODY_LIMIT_BYTES
@@ -8,8 +8,7 @@ from admin_api.client_places import ClientPlaces
 from admin_api.forwarded import TrustedProxies
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalShares:
+class ArrivalShares(Struct, frozen=True):
     """``trusted_proxies``: what they say of an address counts for its share."""
 
     places: ClientPlaces = field(default_factory=ClientPlaces)

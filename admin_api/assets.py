@@ -6,11 +6,11 @@ in ``static/css`` are served as one, in the order of their names.
 
 import gzip
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -26,8 +26,7 @@ _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "im
 _HASH_CHARACTERS: Final = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Asset:
+class Asset(Struct, frozen=True):
     """``path`` is its address here; ``compressed`` is gzip (RFC 1952)."""
 
     path: str

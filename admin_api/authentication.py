@@ -8,8 +8,9 @@ sends it by itself.
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.access import Access, Audience
 from admin_api.claims import ASSURANCE_LEVELS
@@ -34,8 +35,7 @@ _SEEN_SECONDS: Final = 60.0
 _SEEN_LIMIT: Final = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Credential:
+class Credential(Struct, frozen=True):
     """What a request presents: an API key, or else a token."""
 
     secret: Secret

@@ -5,11 +5,11 @@ A route says ``caller: CurrentPrincipal`` and ``dependencies: CurrentDependencie
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends
+from msgspec import Struct
 from redis.asyncio import Redis
 from starlette.requests import Request
 
@@ -56,8 +56,7 @@ from headgate.vault.service import Vault
 from headgate.workflows.replay_policy import ReplayPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True):
     """``database`` is logged in as the API's role. ``valkey`` None: rate limits per process, wake-ups by polling.
     ``ca_certificate``: the proxy's, for download; None where there is no proxy beside.
     ``local_issuer``: None where its tokens are not believed. ``cookies`` None: nobody signs in with a browser here.

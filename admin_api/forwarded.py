@@ -8,10 +8,10 @@ have written. An entry that is no address (``unknown``, ``_hidden``) ends the re
 
 import ipaddress
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from msgspec import Struct
 from starlette.types import Scope
 
 from admin_api.client_address import address_subject
@@ -28,8 +28,7 @@ class ForwardedHeader(StrEnum):
     FORWARDED = "forwarded"
 
 
-@dataclass(frozen=True, slots=True)
-class TrustedProxies:
+class TrustedProxies(Struct, frozen=True):
     """No networks: the header says nothing to us."""
 
     networks: tuple[Network, ...] = ()

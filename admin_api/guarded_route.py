@@ -8,7 +8,6 @@ without FastAPI's dependency solving: that is for the hot path.
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from functools import cached_property
 from threading import RLock
 from typing import Any, Final
@@ -16,6 +15,7 @@ from typing import Any, Final
 from fastapi import params
 from fastapi.dependencies.utils import get_flat_params
 from fastapi.routing import APIRoute
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import compile_path, get_name

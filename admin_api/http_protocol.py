@@ -11,12 +11,12 @@ Extends ``HttpToolsProtocol``, which uvicorn's ``Config(http=…)`` allows, and 
 
 from asyncio import BaseTransport, TimerHandle, Transport
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, ClassVar, Final, cast
 
 from fastapi import FastAPI
+from msgspec import Struct
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
@@ -29,8 +29,7 @@ _FRAMING_FACTOR: Final = 8
 """Bytes that frame a body, for each of its bytes: five where every chunk holds one byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivalLimits:
+class ArrivalLimits(Struct, frozen=True):
     """``head_bytes``: the request line and the fields. ``head_seconds``: from the connection, or
     the first byte of a later request, to the end of its head; ``body_seconds``: from there to the end of the body. A
     client whose answer waits takes at least ``read_bytes`` of it in each ``read_seconds``. ``turned_away_seconds``: for

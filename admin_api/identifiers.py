@@ -6,10 +6,10 @@ A path whose identifier is malformed names nothing, so it answers 404 as an unkn
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
+from msgspec import Struct
 from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -23,8 +23,7 @@ from headgate.policies.documents import DATA_PATH, MODULE_PATH, parse_data_path,
 from headgate.policies.terms import GROUP_NAME
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """The pydantic type of texts that ``read`` understands; it raises ValidationError for others."""
 
     read: Callable[[str], str]

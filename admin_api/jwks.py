@@ -8,7 +8,6 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import httpx
@@ -18,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt import PyJWK
 from jwt.exceptions import PyJWTError
+from msgspec import Struct
 
 from admin_api.provider_metadata import Documents, MetadataSource, with_tls_hint
 from headgate.kernel.errors import UnauthorizedError, UnavailableError
@@ -36,8 +36,7 @@ _REFETCH_FLOOR_SECONDS: Final = 30.0
 _WITHOUT_KEYS_SECONDS: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class VerificationKey:
+class VerificationKey(Struct, frozen=True):
     """A public key and the algorithms that it may verify."""
 
     key: PublicKey
@@ -50,8 +49,7 @@ class KeySource(Protocol):
     async def find(self, key_id: str) -> VerificationKey | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class FixedKeys:
+class FixedKeys(Struct, frozen=True):
     """Keys that are known from the start: the local issuer's."""
 
     keys: Mapping[str, VerificationKey]

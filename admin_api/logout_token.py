@@ -3,9 +3,10 @@
 A logout token is no ID token: it names the event, and has no nonce, so that neither passes for the other.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.claims import instant_of, text_of
 from headgate.kernel.canonical_json import JsonObject
@@ -18,8 +19,7 @@ _MOST_AGE: Final = timedelta(minutes=10)
 """A token is sent when it is made. One that is shown long afterwards was kept by somebody."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndedAtProvider:
+class EndedAtProvider(Struct, frozen=True):
     """Whose sessions are over: a person's (``subject``), those out of one session there (``sid``), or both at once.
     ``until``: a session that was opened later is another, whoever shows the token once more."""
 

@@ -7,10 +7,10 @@ contract leaves open").
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, Protocol
 
 from fastapi import Depends, Query
+from msgspec import Struct
 from pydantic import ConfigDict, Field
 
 from admin_api.identifiers import identifier
@@ -33,8 +33,7 @@ type _PageNumber = Annotated[int | None, Query(ge=1, le=MAX_PAGE, description="C
 type _PageSize = Annotated[int | None, Query(alias="pageSize", ge=1, le=MAX_LIMIT)]
 
 
-@dataclass(frozen=True, slots=True)
-class PageRequest:
+class PageRequest(Struct, frozen=True):
     """Which part of a list is wanted, and in which shape."""
 
     limit: int
@@ -58,8 +57,7 @@ def page_request(
 type CurrentPage = Annotated[PageRequest, Depends(page_request)]
 
 
-@dataclass(frozen=True, slots=True)
-class ListRequest(PageRequest):
+class ListRequest(PageRequest, frozen=True):
     """Of a list that goes on by cursor as well."""
 
     cursor: str | None = None

@@ -1,8 +1,7 @@
 """Who people are: the issuers whose tokens are believed, and the ways to sign in with a browser."""
 
-from dataclasses import dataclass
-
 import httpx
+from msgspec import Struct
 
 from admin_api.jwks import FixedKeys, RemoteKeys, VerificationKey, algorithms_of
 from admin_api.process_settings import ApiSettings, OidcSettings
@@ -25,8 +24,7 @@ from headgate.passkeys.model import relying_party_of
 from headgate.passkeys.service import Passkeys
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     """``local_issuer`` None: its tokens are not believed here. ``passkeys`` None: providers sign people
     in, passkeys are switched off, or browsers take none at this address."""
 

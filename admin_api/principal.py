@@ -1,7 +1,8 @@
 """Who is behind a request to the API: a person, an agent's key, or a program's key."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.agents.model import KeyIdentity
 from headgate.agents.own_limits import own_quota
@@ -12,8 +13,7 @@ from headgate.organizations.model import Role
 from headgate.ratelimits.gcra import Quota
 
 
-@dataclass(frozen=True, slots=True)
-class Principal:
+class Principal(Struct, frozen=True):
     """``key`` and ``identity`` are set for API keys, ``email`` and ``aal`` for people with a token.
 
     ``user_id`` is the person, or the person who created the key; None for a key that no person created.

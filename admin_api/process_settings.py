@@ -1,9 +1,10 @@
 """What an API process needs to know; made by the composition root from the process' configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from admin_api.body_budget import BODIES_BYTES_MAX
 from admin_api.body_limit import BODY_LIMIT_BYTES
@@ -26,8 +27,7 @@ from headgate.sessions.model import SessionLimits
 from headgate.vault.unwrapper import Unwrapper
 
 
-@dataclass(frozen=True, slots=True)
-class LoginClient:
+class LoginClient(Struct, frozen=True):
     """What Headgate is to a provider at which people sign in with a browser. ``client_secret`` None: a public client,
     which PKCE alone protects. ``name``: what people call the provider. ``redirect_name``: it sends browsers back to an
     address of its own (/auth/providers/<redirect_name>/callback), which no other provider knows. ``end_session``: who
@@ -41,8 +41,7 @@ class LoginClient:
     end_session: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class OidcSettings:
+class OidcSettings(Struct, frozen=True):
     """An OpenID Connect issuer whose tokens are believed. ``jwks_url`` None: found by discovery.
 
     ``default_organization`` is that of tokens which name none; ``organizations`` bounds what they may name.
@@ -60,8 +59,7 @@ class OidcSettings:
     names_operators: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ApiSettings:
+class ApiSettings(Struct, frozen=True):
     """``database_dsn`` logs in as headgate_api. Without ``valkey_url`` rate limits are counted per process.
 
     ``data_dir`` holds the key that signs local tokens, and the mark of the policy that is being evaluated; with

@@ -8,11 +8,11 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 import httpx
 import structlog
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 
@@ -34,8 +34,7 @@ def with_tls_hint(reason: str) -> str:
     return f"{reason} (HEADGATE_UPSTREAM_CA_FILE adds roots)"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderMetadata:
+class ProviderMetadata(Struct, frozen=True):
     """Addresses of one provider. ``names_itself_in_answers``: its callbacks carry ``iss`` (RFC 9207)."""
 
     issuer: str

@@ -1,9 +1,9 @@
 """What is known of one request while it is served; kept in the ASGI scope, made by ``request_context``."""
 
 import os
-from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct, field
 from starlette.types import Scope
 
 from admin_api.principal import Principal
@@ -12,8 +12,7 @@ _SCOPE_KEY: Final = "headgate.request"
 UNMATCHED: Final = "unmatched"
 
 
-@dataclass(slots=True)
-class RequestState:
+class RequestState(Struct):
     """``route`` is the path template, never the path: a path is the client's text and may hold anything."""
 
     request_id: str

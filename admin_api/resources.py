@@ -7,9 +7,9 @@ belongs to the most specific one, and has that one's methods only.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.routing import BaseRoute, Route, compile_path
 
 from headgate.kernel.errors import ErrorCode, HeadgateError
@@ -19,8 +19,7 @@ OPTIONS: Final = "OPTIONS"
 _PARAMETER: Final = "{}"
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(Struct, frozen=True):
     """``methods``: what its routes declare. Every resource answers OPTIONS, and HEAD wherever it answers GET."""
 
     template: str

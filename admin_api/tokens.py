@@ -8,12 +8,13 @@ refused: two parsers would see two tokens. So is base64 in any form but its cano
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from jwt import PyJWS
 from jwt.exceptions import PyJWTError
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from admin_api.claims import ClaimNames, aal_of, instant_of, require_audience, roles_of, text_of
 from admin_api.jwks import ALGORITHMS, KeySource, require_key
@@ -30,8 +31,7 @@ _MOST_SID_CHARACTERS: Final = 256
 _JWS: Final = PyJWS(algorithms=sorted(ALGORITHMS))
 
 
-@dataclass(frozen=True, slots=True)
-class TrustedIssuer:
+class TrustedIssuer(Struct, frozen=True):
     """An issuer whose tokens are believed. ``default_organization``: of a token that names none.
 
     ``organizations``: those that its tokens may name; None for all, where the issuer is the operator's own.
@@ -49,8 +49,7 @@ class TrustedIssuer:
     names_operators: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedToken:
+class VerifiedToken(Struct, frozen=True):
     """What a token says, now that it is known to be its issuer's."""
 
     identity: TokenIdentity
@@ -59,8 +58,7 @@ class VerifiedToken:
     issued_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedLogin:
+class VerifiedLogin(Struct, frozen=True):
     """An ID token that is known to be its issuer's answer, before it is known which organization it is for."""
 
     issuer: TrustedIssuer

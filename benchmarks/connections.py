@@ -7,9 +7,10 @@ import os
 import time
 import timeit
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind

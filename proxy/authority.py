@@ -11,7 +11,6 @@ the place of the one made here.
 """
 
 import os
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -20,6 +19,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from msgspec import Struct
 
 from headgate.kernel.atomic_file import create_file, replace_file
 from headgate.kernel.errors import ConflictError, UnavailableError
@@ -35,8 +35,7 @@ _GIVEN: Final = "given"
 _PUBLIC_FILE: Final = "ca.pem"
 
 
-@dataclass(frozen=True, slots=True)
-class AuthorityCertificate:
+class AuthorityCertificate(Struct, frozen=True):
     """What may be shown. ``pem`` is the certificate alone; ``fingerprint`` its SHA-256, colon-separated."""
 
     pem: bytes

@@ -23,6 +23,7 @@ from mitmproxy.addonmanager import AddonManager, traverse
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+from msgspec import Struct
 
 from addons.metrics import GATE_FAILURES
 from addons.refusal import refusal_response
@@ -44,8 +45,7 @@ SYNC_ONLY: Final = frozenset(
 GATE_FAILED: Final = "the gate failed"
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """A chain that has come to a hook that waits: what to wait for, where to go on, what has failed so far."""
 
     coroutine: Coroutine[Any, Any, object]

@@ -6,7 +6,6 @@ wait until every agent has it, change the key, and remove the old certificate wh
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -20,12 +19,12 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+from msgspec import Struct
 
 _KEY: Final = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class GivenAuthority:
+class GivenAuthority(Struct, frozen=True):
     """``key``: PKCS #8, PEM. ``certificates``: PEM, that of the key first."""
 
     key: bytes

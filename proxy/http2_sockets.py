@@ -7,7 +7,6 @@ cannot make the gate keep more by sending more, pings for example.
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
@@ -26,6 +25,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseProtocolError,
 )
 from mitmproxy.proxy.layers.http._http2 import StreamState
+from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
 from proxy.commands import Commands
@@ -54,8 +54,7 @@ class _Phase(Enum):
     OVER = auto()
 
 
-@dataclass(slots=True)
-class _Socket:
+class _Socket(Struct):
     phase: _Phase = _Phase.ASKED
     dropped_bytes: int = 0
 

@@ -8,11 +8,11 @@ import gc
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import structlog
+from msgspec import Struct, field
 
 import proxy.lean_addons  # noqa: F401 - first: it stands in for the package that the next line imports from
 
@@ -43,8 +43,7 @@ from proxy.resolver import install
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ProxySettings:
+class ProxySettings(Struct, frozen=True):
     """``authority_dir``: ``Authority.private_dir``, opened before. ``upstream_roots``: PEM, all of them.
     ``public_api_url``: where the pages are that explain refusals."""
 

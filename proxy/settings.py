@@ -1,8 +1,9 @@
 """What a proxy process needs to know; made by the composition root from the process' configuration."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from addons.inspection import AnswerLimits
 from addons.limits import RequestLimits
@@ -17,8 +18,7 @@ from headgate.vault.unwrapper import Unwrapper
 from proxy.authority import Authority
 
 
-@dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(Struct, frozen=True):
     """``database_dsn`` logs in as headgate_proxy. Without ``valkey_url`` held calls wake by polling only.
 
     ``data_dir`` holds the certificate authority (private) and what clients need; ``ca_file``: the authority that is

@@ -6,9 +6,10 @@ of an HTTP proxy would send.
 
 import re
 from base64 import b64encode
-from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
+
+from msgspec import Struct, field
 
 VERSION: Final = b"\x05"
 SUCCEEDED: Final = 0
@@ -37,8 +38,7 @@ def reply(code: int) -> bytes:
     return bytes((5, code, 0, 1, 0, 0, 0, 0, 0, 0))
 
 
-@dataclass(slots=True)
-class Handshake:
+class Handshake(Struct):
     """Give received bytes to ``feed``. ``connect``: the CONNECT request, once the handshake is complete."""
 
     connect: bytes | None = None

@@ -6,15 +6,15 @@ without a queue, and a client that sends faster than the gate decides makes larg
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from addons.later_messages import LaterMessages
 from headgate.gate.admitted import Admitted
 from headgate.protocols.grpc_frames import whole_messages_bytes
 
 
-@dataclass(slots=True, eq=False)
-class Batch:
+class Batch(Struct, eq=False):
     """Messages from the beginning of their decision to their sending. ``size_bytes``: as they arrived."""
 
     size_bytes: int

@@ -11,7 +11,6 @@ Extends an internal class of mitmproxy; see ``proxy.layers``.
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
 from traceback import format_exception
 from typing import Any, Final
 
@@ -20,6 +19,7 @@ from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.websocket import WebsocketConnection, WebsocketLayer
+from msgspec import Struct
 from wsproto.connection import ConnectionState, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Event, Message, Ping, TextMessage
 from wsproto.frame_protocol import CloseReason
@@ -53,8 +53,7 @@ _TRY_AGAIN_LATER: Final = 1013
 _INTERNAL_ERROR: Final = 1011
 
 
-@dataclass(slots=True, eq=False)
-class _Waiting:
+class _Waiting(Struct, eq=False):
     """A message from its last byte to its sending. ``charge``: of a message of the client, until it is sent.
     ``arrived``: its place among the others of its side."""
 

@@ -1,8 +1,7 @@
 """GET /admin/actions/values: what a filter of calls can be completed with."""
 
-from dataclasses import asdict
-
 from fastapi import APIRouter
+from msgspec.structs import asdict
 from pydantic import Field
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal

@@ -1,9 +1,9 @@
 """/admin/agents: who may call through the gate, and with which keys."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query
+from msgspec.structs import replace
 
 from admin_api.agents.schemas import (
     AgentAnswer,

@@ -5,10 +5,10 @@ how many there are or how slowly they are taken. That somebody took them is reco
 """
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query
+from msgspec import Struct
 from starlette.responses import StreamingResponse
 
 from admin_api.audit.filters import CurrentFilter, resolve
@@ -53,8 +53,7 @@ async def export(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Struct, frozen=True):
     """``last``: the newest event at the time of asking; later ones are another export's."""
 
     database: Database

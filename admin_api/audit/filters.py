@@ -1,10 +1,11 @@
 """The query of /admin/audit: which events, which part of them, in which shape. What is not known is refused."""
 
 import difflib
-from dataclasses import dataclass, replace
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Query
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import WithJsonSchema
 from starlette.requests import Request
 
@@ -45,8 +46,7 @@ type _Hash = Annotated[
 type EventShape = Literal["camel", "schema"] | None
 
 
-@dataclass(frozen=True, slots=True)
-class AuditFilter:
+class AuditFilter(Struct, frozen=True):
     """``wanted`` but for ``agent``, a name or an identifier, and ``approval_id``, whose action the database knows.
     ``given``: as it was asked."""
 

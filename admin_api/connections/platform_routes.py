@@ -1,8 +1,7 @@
 """Connections that a platform has a part in: by consent (OAuth), to Bluesky, to an instance of Mastodon."""
 
-from dataclasses import replace
-
 from fastapi import APIRouter
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from admin_api.change import change_by

@@ -1,9 +1,9 @@
 """/v1/connections: made, listed, bound, tested and removed; their secrets are shown to nobody."""
 
-from dataclasses import replace
 from typing import Annotated
 
 from fastapi import APIRouter, Query
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from admin_api.change import administer

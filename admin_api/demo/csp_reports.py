@@ -8,8 +8,9 @@ are bounded: everything in it is the text of whoever sent it.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 
@@ -45,8 +46,7 @@ _DIRECTIVES: Final = frozenset(
 _DISPOSITIONS: Final = frozenset({"enforce", "report"})
 
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+class Violation(Struct, frozen=True):
     """``directive`` is ``other`` and ``disposition`` ``unknown`` where they are none of the standard's."""
 
     directive: str

@@ -1,13 +1,13 @@
 """What an agent is told of this service."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class AgentRoute:
+class AgentRoute(Struct, frozen=True):
     """A route that an agent's key may call, or that needs none. ``scope`` None: none is needed."""
 
     method: str
@@ -16,8 +16,7 @@ class AgentRoute:
     summary: str
 
 
-@dataclass(frozen=True, slots=True)
-class KnownTool:
+class KnownTool(Struct, frozen=True):
     """A tool of a bundled catalogue. ``operations``: name → its effect (read, write, destructive)."""
 
     tool: str
@@ -26,8 +25,7 @@ class KnownTool:
     operations: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A request that works as it stands. ``keep``: this member of the answer is ``{name}`` in later examples."""
 
     title: str
@@ -39,8 +37,7 @@ class Example:
     keep: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(Struct, frozen=True):
     name: str
     description: str
     version: str

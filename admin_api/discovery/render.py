@@ -3,8 +3,9 @@ llms.txt (llmstxt.org: a title, a quotation, lists of links). Pure; the same byt
 
 import json
 import shlex
-from dataclasses import asdict
 from typing import Final
+
+from msgspec import to_builtins
 
 from admin_api.discovery.model import Example, Skill
 
@@ -91,8 +92,8 @@ def curl(example: Example) -> str:
 
 
 def skill_json(skill: Skill) -> str:
-    document = asdict(skill)
-    document["examples"] = [{**asdict(example), "curl": curl(example)} for example in skill.examples]
+    document = to_builtins(skill)
+    document["examples"] = [{**to_builtins(example), "curl": curl(example)} for example in skill.examples]
     document["interface"] = "/openapi.json"
     return json.dumps(document, indent=1)
 

@@ -6,8 +6,9 @@ A viewer costs the database nothing while it waits: 500 viewers read what one lo
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.feeds.frames import Batch, Frame, batch_of
 from admin_api.feeds.hand_out import hand_out
@@ -26,8 +27,7 @@ _LOOK_AFTER_EVENTS_SECONDS: Final = 0.5
 _EVENTS_AT_ONCE: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """Which events a stream is about, and how they are told. ``skips_behind``: a reader that is so many events of the
     chain behind goes on at its end, and ``skipped`` says so; None: it gets each event."""
 

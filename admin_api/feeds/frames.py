@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 
@@ -11,8 +12,7 @@ _RECONNECT_MILLISECONDS: Final = 1_000
 HEARTBEAT: Final = b": still here\n\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """``seq``: the place in the organization's audit chain, which is the event's id. ``agent_id``: whose call it is
     about; None: of no agent."""
 
@@ -21,8 +21,7 @@ class Frame:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """What one look of a feed found, oldest first. ``joined`` is shared by all viewers that see everything."""
 
     frames: Sequence[Frame]

@@ -5,8 +5,9 @@ Events say which parts have changed, not how: a viewer that missed some reads th
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.feeds.frames import Batch, batch_of, frame
 from admin_api.feeds.hand_out import hand_out
@@ -17,8 +18,7 @@ from headgate.journal.apply import apply_before_reading
 _LOOK_SECONDS: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class StateChannel:
+class StateChannel(Struct, frozen=True):
     """``parts``: the name of each, and a function that reads its current state."""
 
     event: str

@@ -1,9 +1,9 @@
 """/admin/grants and POST /v1/approvals/{id}/grant: give, see and take back standing permissions."""
 
-from dataclasses import replace
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends, Query
+from msgspec.structs import replace
 
 from admin_api.approvals.voter import voter_of
 from admin_api.change import administer, change_by

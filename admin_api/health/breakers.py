@@ -1,8 +1,9 @@
 """Circuit breakers, whoever keeps them: the interface by which /health/circuit-breakers lists them."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.judges.breaker import BreakerState
 from headgate.judges.judge import Judges
@@ -15,8 +16,7 @@ class BreakerKind(StrEnum):
     DESTINATION = "destination"
 
 
-@dataclass(frozen=True, slots=True)
-class ListedBreaker:
+class ListedBreaker(Struct, frozen=True):
     """``org_id`` None: nobody's in particular. ``name`` is only for that organization's administrators."""
 
     kind: BreakerKind

@@ -3,9 +3,9 @@
 import asyncio
 import time
 from collections.abc import Awaitable
-from dataclasses import dataclass
 from typing import Final, Literal
 
+from msgspec import Struct
 from redis.exceptions import RedisError
 
 from admin_api.dependencies import Dependencies
@@ -15,8 +15,7 @@ from headgate.kernel.errors import UnavailableError
 _DEADLINE_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Health:
+class Health(Struct, frozen=True):
     """``valkey`` None: none is configured. Without it everything goes on, more slowly (semantics.md, "Fresh state").
 
     ``vault``: whether the file of master keys can be read and opens the stored secrets; None: nothing needs it.

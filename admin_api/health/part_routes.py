@@ -3,10 +3,10 @@
 Open to all, as probes are; what tells more than states and counts is under ``details`` and for administrators.
 """
 
-from dataclasses import asdict
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec.structs import asdict
 from starlette.requests import Request
 from starlette.responses import Response
 

@@ -1,8 +1,8 @@
 """What the health routes work with: remembered for a second or more, so that who polls costs nothing."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from redis.exceptions import RedisError
 
 from admin_api.dependencies import Dependencies
@@ -25,20 +25,17 @@ _SIZES_SECONDS = 30.0
 _DECIDED = ("headgate_api_decisions", "headgate_proxy_decisions")
 
 
-@dataclass(frozen=True, slots=True)
-class DatabaseSizes:
+class DatabaseSizes(Struct, frozen=True):
     server: ServerFigures
     tables: list[TableFigures]
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Struct, frozen=True):
     open_approvals: int
     lag: JournalLag
 
 
-@dataclass(frozen=True, slots=True)
-class Traffic:
+class Traffic(Struct, frozen=True):
     """``decisions`` since counting began, by what was decided."""
 
     decisions: dict[str, int]

@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -45,8 +45,7 @@ from headgate.organizations.stored_rules import destination_rules
 router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsRoutes:
+class SettingsRoutes(Struct, frozen=True):
     """The functions of one integration's settings."""
 
     get: Callable[[Request], Awaitable[Response]]
@@ -54,8 +53,7 @@ class SettingsRoutes:
     test: Callable[[Principal, Dependencies], Awaitable[IntegrationTestAnswer]]
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryRoutes:
+class HistoryRoutes(Struct, frozen=True):
     """The functions of what was set before, was sent to one integration and came in from it."""
 
     versions: Callable[[PageRequest, Principal, Dependencies], Awaitable[CountedPage[SettingVersionAnswer]]]

@@ -1,10 +1,11 @@
 """What a link opens, and how it is shown."""
 
 import json
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from admin_api.pages import page
@@ -49,8 +50,7 @@ _STEPS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """``voter`` None: nobody decides through this link, for the reason ``why_not`` (None: nothing is left to decide).
     ``is_personal``: the params are shown to the person whom it names, not to whoever reads a channel."""
 
@@ -69,8 +69,7 @@ class Opened:
         return self if self.voter is None else replace(self, voter=replace(self.voter, address=address))
 
 
-@dataclass(frozen=True, slots=True)
-class _ShownStep:
+class _ShownStep(Struct, frozen=True):
     at: datetime
     text: str
 

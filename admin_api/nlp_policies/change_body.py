@@ -1,8 +1,8 @@
 """PATCH of an NLP policy: any subset of its fields; what is left out stays, and null empties what may be empty."""
 
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
 from pydantic import ConfigDict, Field, StrictBool, StrictFloat
 
 from admin_api.json_values import WholeNumber

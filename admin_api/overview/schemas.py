@@ -1,9 +1,9 @@
 """Bodies of /admin/overview."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import datetime
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from admin_api.schema import BaseModel

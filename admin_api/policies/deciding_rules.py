@@ -1,7 +1,8 @@
 """The rules of policies that decided something, for people who ask why."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from admin_api.policies.version_schemas import DecidingRuleAnswer
 from headgate.db.database import Database
@@ -13,8 +14,7 @@ from headgate.policies.surroundings import Surroundings, load_surroundings
 from headgate.policies.version_store import find_versions
 
 
-@dataclass(frozen=True, slots=True)
-class AskedRule:
+class AskedRule(Struct, frozen=True):
     """``reason``: what the policy said of the call."""
 
     policy_id: str

@@ -1,7 +1,8 @@
 """What the routes of data documents and of shared modules have in common."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.change import change_by
 from admin_api.dependencies import Dependencies
@@ -25,8 +26,7 @@ from headgate.policies.documents import DocumentKind, PolicyDocument
 from headgate.policies.versions import ExpectedVersion
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentAccess:
+class DocumentAccess(Struct, frozen=True):
     """Documents of one kind."""
 
     kind: DocumentKind

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
+from msgspec.structs import replace
 
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.guarded_route import GuardedRoute

@@ -6,11 +6,11 @@ The answer is NDJSON: lines ``{"type": "progress", "done", "total"}``, and at la
 
 import json
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec.structs import replace
 from starlette.responses import StreamingResponse
 
 from admin_api.change import administer

@@ -1,7 +1,8 @@
 """Saving a policy: read, try in a process of its own while no transaction is open, then store."""
 
 from collections.abc import Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from admin_api.change import administer
 from admin_api.dependencies import Dependencies
@@ -99,4 +100,4 @@ def replacing(draft: PolicyDraft) -> Callable[[RulePolicy], RulePolicy]:
 def changing(changes: dict[str, object]) -> Callable[[RulePolicy], RulePolicy]:
     """Some fields; a new text is no longer what the camelCase shape was translated to."""
     forgotten = {"rules": None} if "rego_policy" in changes and "rules" not in changes else {}
-    return lambda policy: replace(policy, **changes, **forgotten)  # type: ignore[arg-type]  # checked by the body's schema
+    return lambda policy: replace(policy, **changes, **forgotten)

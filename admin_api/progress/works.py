@@ -4,8 +4,9 @@ A state is compared with the one before and is never sent: the stream names the 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.agents.scopes import Scope
 from headgate.audit.feed_store import newest_seq, newest_seq_of_type
@@ -21,8 +22,7 @@ from headgate.siem.store import load_states
 type State = Callable[[Connection, str], Awaitable[object]]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """``scope``: what a viewer needs to receive its events: the scope of the pages and routes that show it."""
 
     name: str

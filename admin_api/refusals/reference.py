@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import reference_path
 from headgate.kernel.errors import ErrorCode
@@ -19,8 +20,7 @@ _CODE: Final = re.compile(r"(`[^`]+`)")
 _EMPHASIS: Final = re.compile(r"\*+([^*]+)\*+")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A piece of a sentence. ``is_code``: it stands in the words of a program."""
 
     text: str
@@ -30,8 +30,7 @@ class Words:
 type Paragraph = tuple[Words, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorPage:
+class ErrorPage(Struct, frozen=True):
     """``origin``: gate, API or both. ``when``: the reason in a few words. ``example``: a body, in JSON. ``advice``:
     what an agent should do."""
 

@@ -12,13 +12,13 @@ import hmac
 import json
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 from urllib.parse import quote
 
 import httpx
 import structlog
+from msgspec import Struct
 
 from admin_api.process_settings import LoginClient
 from admin_api.provider_metadata import Documents, MetadataSource, ProviderMetadata
@@ -36,8 +36,7 @@ _ATTEMPT_LIFETIME: Final = timedelta(minutes=10)
 CALLBACK_PATH: Final = "/auth/callback"
 
 
-@dataclass(frozen=True, slots=True)
-class LoginProvider:
+class LoginProvider(Struct, frozen=True):
     """A provider at which people sign in, and what Headgate is to it."""
 
     issuer: str
@@ -49,24 +48,21 @@ class LoginProvider:
         return self.client.name or self.issuer
 
 
-@dataclass(frozen=True, slots=True)
-class BegunLogin:
+class BegunLogin(Struct, frozen=True):
     """Where the browser is sent, and what it is given to show when it comes back."""
 
     location: str
     browser_secret: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Struct, frozen=True):
     """Which organization a login is for, where it matters: the one that was chosen, or that somebody was invited to."""
 
     organization: str | None = None
     invitation_hash: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedLogin:
+class FinishedLogin(Struct, frozen=True):
     """Who came back, by their provider's word, and where they wanted to go."""
 
     login: VerifiedLogin

@@ -1,6 +1,6 @@
 """What the routes of connections work with."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.approvals.change_account import end_what_was_asked
 from headgate.connections.authorize import AuthorizeConnection
@@ -15,8 +15,7 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionWork:
+class ConnectionWork(Struct, frozen=True):
     refreshes: RefreshConnection
     authorizes: AuthorizeConnection
     checks: CheckConnection

@@ -6,10 +6,10 @@ Lax, as a provider sends the browser back from its own site; what changes anythi
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
 from starlette.requests import Request
 
 from admin_api.own_form import require_own_form
@@ -23,8 +23,7 @@ _SPACE: Final = " \t"
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True, slots=True)
-class Cookies:
+class Cookies(Struct, frozen=True):
     """As this API's address has them. ``is_secure``: it is reached by https."""
 
     is_secure: bool

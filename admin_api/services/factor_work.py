@@ -1,9 +1,9 @@
 """What the routes of second factors work with."""
 
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 
 import httpx
+from msgspec import Struct
 
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
@@ -17,8 +17,7 @@ from headgate.organizations.local_issuer import LOCAL_ISSUER
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class FactorWork:
+class FactorWork(Struct, frozen=True):
     recovery_codes: RecoveryCodes
     local_totp: LocalTotp
 

@@ -1,6 +1,6 @@
 """What the routes that platforms call work with: decisions and requests that come from where people are."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.agents.authenticate import KeyRing
 from headgate.approvals.decide import DecideApproval
@@ -18,8 +18,7 @@ from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class InboundWork:
+class InboundWork(Struct, frozen=True):
     slack: DecideFromSlack
     discord: DecideFromDiscord
     tracker: DecideFromTracker

@@ -5,8 +5,9 @@ import asyncio
 import json
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from headgate.db.database import Database
 from headgate.kernel.errors import ErrorCode, HeadgateError
@@ -22,14 +23,12 @@ type Lines = Callable[[], Awaitable[AsyncIterator[Any]]]
 """Begins the replay: the lines of ``POST /admin/policies/replay``. Raises HeadgateError."""
 
 
-@dataclass(slots=True)
-class _Progress:
+class _Progress(Struct):
     done: int = 0
     total: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRuns:
+class ReplayRuns(Struct, frozen=True):
     """Those of this process. A person has one at a time: another one ends it."""
 
     database: Database

@@ -8,9 +8,10 @@ short one, which says that it still goes on: 14.4 over an hour and five minutes,
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 WINDOWS_SECONDS: Final[Mapping[str, int]] = {"5m": 300, "30m": 1800, "1h": 3600, "6h": 21_600}
 PERIOD_DAYS: Final = 28
@@ -24,8 +25,7 @@ class SloState(StrEnum):
     CRITICAL = "critical"
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(Struct, frozen=True):
     """``target``: the least share of good events."""
 
     name: str
@@ -33,24 +33,21 @@ class Objective:
     target: float
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """Of one objective, since counting began; they only rise."""
 
     good: float
     total: float
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """All objectives' counts at one moment (monotonic seconds)."""
 
     at: float
     counts: Mapping[str, Counts]
 
 
-@dataclass(frozen=True, slots=True)
-class Burn:
+class Burn(Struct, frozen=True):
     """``covered_seconds``: less than the window's length where counting began later."""
 
     good: float
@@ -59,8 +56,7 @@ class Burn:
     covered_seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class SloStatus:
+class SloStatus(Struct, frozen=True):
     objective: Objective
     state: SloState
     burns: Mapping[str, Burn]

@@ -11,10 +11,10 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import HeadgateError, RateLimitedError, UnavailableError, ValidationError
@@ -37,8 +37,7 @@ WAIT_SECONDS_MAX: Final = 60.0
 _FRAME_MAX_BYTES: Final = 256 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(Struct, frozen=True):
     """Who waits for the answer. ``has_gone``: whether their connection has ended."""
 
     org_id: str

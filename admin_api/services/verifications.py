@@ -3,9 +3,10 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.chain_store import range_of
 from headgate.audit.model import Actor
@@ -23,16 +24,14 @@ type Shown = Callable[[RecordVerification], str]
 """The result as JSON."""
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     events: int = 0
 
     def add(self, more: int) -> None:
         self.events += more
 
 
-@dataclass(frozen=True, slots=True)
-class Verifications:
+class Verifications(Struct, frozen=True):
     database: Database
     signing_keys: SigningKeySource
     tasks: TaskSet

@@ -1,8 +1,8 @@
 """What signing in needs, at this API's address; and the last step of every way in: a session for a known person."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -25,8 +25,7 @@ from headgate.sessions.service import EndReason, close_sessions, open_session, r
 _MOST_AGENT_CHARACTERS = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """A person who has proved who they are, and the browser in which they did. ``login``: where a provider said it."""
 
     token: VerifiedToken
@@ -35,8 +34,7 @@ class Arrival:
     login: VerifiedLogin | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
+class _Shown(Struct, frozen=True):
     """The session that a browser shows, and what its cookie holds."""
 
     who: SignedIn

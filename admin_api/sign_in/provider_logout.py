@@ -4,11 +4,11 @@ The browser takes the ID token that the session began with, so that the provider
 to ``/auth/signed-out`` with the state that it was given. That address is to be registered at the provider.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 import httpx
 import structlog
+from msgspec import Struct
 
 from admin_api.services.browser_login import BrowserLogin
 from headgate.kernel.errors import UnavailableError
@@ -22,8 +22,7 @@ _MOST_HINT_CHARACTERS: Final = 4096
 """Servers refuse addresses of more than 8 KB (RFC 9110, section 4.1); without it the provider asks the person."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderLogout:
+class ProviderLogout(Struct, frozen=True):
     """Where the browser goes on to, and the state with which it comes back. ``provider``: what people call it."""
 
     location: str

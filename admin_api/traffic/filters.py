@@ -1,10 +1,10 @@
 """Which captured exchanges a caller wants: by what stands in columns of its own, which SQL compares."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal
 
 from fastapi import Depends, Query
+from msgspec import Struct
 
 from admin_api.identifiers import ActionId, AgentId
 from admin_api.instants import InstantText, range_of_time
@@ -16,8 +16,7 @@ _ISO_8601 = "ISO 8601. A date means the whole day (UTC)."
 type DecisionWord = Literal["allow", "approved", "deny", "approval_pending", "approval_denied"]
 
 
-@dataclass(frozen=True, slots=True)
-class WantedTraffic:
+class WantedTraffic(Struct, frozen=True):
     """``expression``: mitmproxy's filter language (docs/guides/traffic.md), on what SQL has found."""
 
     columns: TrafficFilter

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from admin_api.change import administer
 from admin_api.dependencies import Dependencies
@@ -21,8 +22,7 @@ SEARCHED_MAX = 500
 _BATCH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """One exchange with its document."""
 
     kept: Kept
@@ -32,8 +32,7 @@ class Opened:
         return for_review(self.kept, self.document)
 
 
-@dataclass(frozen=True, slots=True)
-class Searched:
+class Searched(Struct, frozen=True):
     """``next_cursor``: where to go on; None: there is nothing older."""
 
     found: Sequence[Opened]

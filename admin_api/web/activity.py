@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
+from msgspec.structs import asdict
 from starlette.responses import Response
 
 from admin_api.actions.search_routes import FoundActionsAnswer, search

@@ -5,10 +5,10 @@ each call. A page counts against its own rate class; the calls behind it do not 
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Depends
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
@@ -20,8 +20,7 @@ from headgate.agents.scopes import Scope, includes_scope, require_scope
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(Struct, frozen=True):
     """One person's view of the API."""
 
     request: Request

@@ -3,8 +3,9 @@
 import difflib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.actions.routes import get as get_call
 from admin_api.actions.routes import list_all as list_calls
@@ -48,16 +49,14 @@ REASONS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct, frozen=True):
     """``sign``: ``+``, ``-`` or a space."""
 
     sign: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Struct, frozen=True):
     """``origin``: where the value was first seen, as recorded. None: it was not looked up, or not seen before."""
 
     name: str
@@ -70,8 +69,7 @@ def asked_params(answer: ApprovalDetailAnswer) -> JsonObject:
     return answer.action.params if answer.edit is None else answer.edit.params
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """An edit that is not approved yet."""
 
     params: JsonValue

@@ -7,11 +7,11 @@ which policy, and what to do.
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.actions.explanation_routes import explain
@@ -50,8 +50,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 _ENDED: Final = frozenset({ActionStatus.DENIED, ActionStatus.COMPLETED, ActionStatus.FAILED})
 
 
-@dataclass(frozen=True, slots=True)
-class CapturedCall:
+class CapturedCall(Struct, frozen=True):
     """What a reader of captures sees of a call. ``newest``: its newest exchange, whose bodies are shown once the reader
     asks for them; the audit log records this."""
 

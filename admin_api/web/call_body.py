@@ -5,11 +5,11 @@ The page renders on the server, so that a body of ten megabytes costs a browser 
 
 import base64
 import codecs
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.actions.body_routes import PART_BYTES, part
@@ -36,8 +36,7 @@ class View(StrEnum):
     TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class HexRow:
+class HexRow(Struct, frozen=True):
     """Sixteen bytes: their offset, their digits in two groups of eight, and their printable ASCII."""
 
     offset: str
@@ -74,8 +73,7 @@ async def body(
     return await shell_page(api, "call_body.html", "/activity", context)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """``number`` and ``count`` from 1 on. Offsets of the neighbors; None: there is none."""
 
     number: int

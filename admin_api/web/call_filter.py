@@ -6,9 +6,10 @@ keep spaces: ``agent:"night shift"``. ``since:`` and ``until:`` take a time (ISO
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from headgate.actions.model import ActionStatus
 from headgate.kernel.errors import ValidationError
@@ -29,8 +30,7 @@ _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+(Z|[+-][0-9:]+)?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class CallFilter:
+class CallFilter(Struct, frozen=True):
     """None: any. ``decision`` is the API's word."""
 
     agent: str | None = None
@@ -47,7 +47,7 @@ class CallFilter:
     text: str | None = None
 
 
-NAMES: Final = tuple(one.name for one in fields(CallFilter) if one.name != "text")
+NAMES: Final = tuple(name for name in CallFilter.__struct_fields__ if name != "text")
 
 
 VALUES: Final = (

@@ -1,10 +1,11 @@
 """The timeline of one call in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import zip_longest
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.actions.timeline import TimelineStepAnswer
 from admin_api.web.blocked_destination import is_blocked
@@ -47,8 +48,7 @@ _VOTES: Final = {"approve": "Vote to approve", "deny": "Vote to deny"}
 _SHOWN_NAMES: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """``kind`` is one of the four meanings, or empty."""
 
     at: datetime

@@ -1,16 +1,16 @@
 """Charts as the paths of an SVG, drawn here: bars that stand side by side, in a viewBox of 4 units a bar."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 WIDTH: Final = 4
 _BAR: Final = 3
 _HEIGHT: Final = 24
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(Struct, frozen=True):
     """``path`` is of a viewBox of ``width`` times 25, whose last line is the base."""
 
     path: str

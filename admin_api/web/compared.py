@@ -1,11 +1,11 @@
 """Shows two texts side by side, from the API's unified diff."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """``left`` and ``right``: a line of each; None: there is none. ``is_break``: equal lines are left out."""
 
     left: str | None

@@ -4,17 +4,17 @@ docs/guides/clients.md says which client reads what, and how it was tried.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 _KEY: Final = "YOUR_KEY"
 _BUNDLE: Final = "headgate-bundle.pem"
 _CA: Final = "headgate-ca.pem"
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Struct, frozen=True):
     """``name`` is the client's; ``where`` is the file or place that the text belongs in."""
 
     name: str

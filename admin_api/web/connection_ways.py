@@ -1,17 +1,17 @@
 """The ways in which a credential reaches Headgate: the form of each, by platform and kind of connection."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, field
 
 from admin_api.connections.answers import ConnectionPlatformAnswer
 from headgate.connections.model import ConnectionKind
 from headgate.kernel.canonical_json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
+class Way(Struct, frozen=True):
     """A way to connect: its title, its button and the fields of its form. ``secrets``: the members of the form that
     are the credential; ``settings``: those that its kind needs beside it. ``by_consent``: the platform asks the
     account's owner."""

@@ -1,6 +1,6 @@
 """Converts a content policy between its form and the API."""
 
-from dataclasses import dataclass, fields
+from msgspec import Struct
 
 from admin_api.nlp_policies.schemas import NlpPolicyAnswer, TemplateAnswer
 from admin_api.web.form import Form, filled, whole_number
@@ -16,8 +16,7 @@ from headgate.nlp_policies.model import (
 from headgate.policies.model import Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class ContentDraft:
+class ContentDraft(Struct, frozen=True):
     """Texts as typed; lists are names separated by commas. ``version`` empty: a new policy."""
 
     name: str = ""
@@ -43,7 +42,7 @@ class ContentDraft:
 
 
 def content_draft_from(form: Form) -> ContentDraft:
-    texts = {one.name: form.text(one.name) for one in fields(ContentDraft) if one.name != "enabled"}
+    texts = {name: form.text(name) for name in ContentDraft.__struct_fields__ if name != "enabled"}
     return ContentDraft(**texts, enabled="enabled" in form.fields)
 
 

@@ -1,8 +1,9 @@
 """Finds the rules behind the results of policies, with their lines, for people who may read policies."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from admin_api.policies.deciding_rules import AskedRule, find_deciding_rules
 from admin_api.policies.version_schemas import DecidingRuleAnswer
@@ -27,8 +28,7 @@ class Said(Protocol):
     def reason(self) -> str | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class ShownRule:
+class ShownRule(Struct, frozen=True):
     """``lines``: number and text of each, the first ones; ``more``: how many follow. No lines: not known."""
 
     name: str

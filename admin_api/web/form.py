@@ -1,12 +1,12 @@
 """Reads the fields of a form. Each name may occur once, unless it is read as a list."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import parse_qs
 
 import pydantic
+from msgspec import Struct
 from starlette.requests import Request
 
 from admin_api.errors import field_name, reason_of
@@ -15,8 +15,7 @@ from headgate.kernel.errors import ValidationError
 _MOST_FIELDS: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """Line ends are as text has them, not as HTTP sends them (HTML, section 4.10.21.3)."""
 
     fields: Mapping[str, Sequence[str]]

@@ -6,9 +6,10 @@ A row begins as "exactly this", so that a condition is loosened by a choice and 
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 from admin_api.grants.schemas import ApproveAndGrant
 from admin_api.web.form import Form, checked
@@ -58,8 +59,7 @@ _WORDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One param of the held call. ``param``: its name or JSON Pointer; ``shown``: the beginning of its value;
     ``offered``: what its field holds at first."""
 
@@ -79,8 +79,7 @@ class Row:
         return Kind.AT_MOST in self.kinds
 
 
-@dataclass(frozen=True, slots=True)
-class GrantDraft:
+class GrantDraft(Struct, frozen=True):
     """``typed``: the fields as they were sent; ``problems``: what is wrong, by field, and "" for the whole form."""
 
     rows: Sequence[Row]

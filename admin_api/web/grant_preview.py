@@ -1,9 +1,10 @@
 """Shows what a grant would let through before it is given: in words, and among this agent's earlier requests."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.approvals.camel_schemas import CamelApprovalAnswer
 from admin_api.approvals.detail_schemas import ApprovalDetailAnswer
@@ -19,8 +20,7 @@ _LOOKED_AT: Final = 50
 _SHOWN: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class GrantPreview:
+class GrantPreview(Struct, frozen=True):
     """``conditions`` None: only calls identical to this one. ``earlier``: requests of the same operation, newest
     first, and whether the grant would have let each through; None: the list has only the beginning of it."""
 

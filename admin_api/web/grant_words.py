@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 
@@ -11,8 +12,7 @@ _RELATIONS: Final = {"equals": "is", "one_of": "is one of", "prefix": "begins wi
 _BOUNDS: Final = {"at_least": "is at least", "at_most": "is at most"}
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionWords:
+class ConditionWords(Struct, frozen=True):
     """``param`` ``relation`` ``value``: *amount* is at most *100*. Values are JSON, so that texts have quotes."""
 
     param: str

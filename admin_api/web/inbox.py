@@ -1,12 +1,13 @@
 """/inbox: lists open approval requests with one of them beside the list. /inbox/{id}: shows one request."""
 
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Annotated, Final, Literal
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query
+from msgspec import Struct
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from admin_api.approvals.camel_schemas import CamelApprovalAnswer
@@ -40,8 +41,7 @@ type _Text = Annotated[str | None, Query(max_length=253)]
 type _Cursor = Annotated[ApprovalId | None, Query()]
 
 
-@dataclass(frozen=True, slots=True)
-class InboxFilter:
+class InboxFilter(Struct, frozen=True):
     """Which requests are listed, as the address has it. ``view`` None: those that wait for the person, or all open
     ones if the person cannot decide. ``host`` and ``sort`` are of open requests only. ``risk_from``: where a list in
     the order of risk goes on behind ``cursor``."""

@@ -1,9 +1,9 @@
 """/settings/integrations: lists the platforms on which reviewers decide, and which of them are set up."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.integrations.routes import ROUTES
@@ -18,8 +18,7 @@ router = APIRouter(route_class=PageRoute, include_in_schema=False)
 INTEGRATIONS_PATH: Final = "/settings/integrations"
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Struct, frozen=True):
     """``what``: what people do there."""
 
     name: str

@@ -1,8 +1,9 @@
 """The four status lanes: counts of calls over time."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.overview.routes import Period
 from admin_api.overview.schemas import OverviewAnswer
@@ -17,8 +18,7 @@ _LANES: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Struct, frozen=True):
     """``q`` is the filter of /activity that finds its calls. ``step``: what a bar stands for."""
 
     kind: str

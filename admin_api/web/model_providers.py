@@ -1,10 +1,10 @@
 """/settings/models: sets the language models for content policies, with a test. Keys are never shown."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from fastapi import APIRouter
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.pages import see_other
@@ -30,8 +30,7 @@ _PATH: Final = "/settings/models"
 _KINDS: Final = tuple((one.value, one.value) for one in ProviderKind if one is not ProviderKind.EMBEDDED)
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
+class _Tried(Struct, frozen=True):
     """The trial of one provider."""
 
     provider: str

@@ -2,8 +2,9 @@
 where it still is the version that was shown."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.notifications.settings_routes import get_notifications, set_notifications
 from admin_api.web.api import Api, document_in
@@ -18,8 +19,7 @@ _WRITTEN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationDocument:
+class NotificationDocument(Struct, frozen=True):
     """``channels`` are as they are shown: without secrets, with ``has_…`` for each."""
 
     channels: dict[str, JsonObject]

@@ -1,7 +1,8 @@
 """Converts a policy between its editor and the API."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.policies.schemas import PolicyAnswer, PolicyToCheck
 from admin_api.web.form import Form, checked, whole_number
@@ -19,8 +20,7 @@ require_approval contains reason if {
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """What the editor shows: what is in force, what was typed, or a suggestion. ``version`` empty: a new one. ``cases``
     are YAML."""
 

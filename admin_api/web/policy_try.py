@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.policies.check_routes import check
 from admin_api.policies.test_routes import test
@@ -20,8 +21,7 @@ TRIES: Final = ("check", "test", "replay")
 """The buttons that store nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """About what was sent. ``line`` is of the source, from 1 on. ``cases_fail``: it was not saved because of this."""
 
     message: str | None = None

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from admin_api.policies.replay_routes import replay
 from admin_api.policies.replay_schemas import ReplayBody
@@ -25,8 +26,7 @@ _NEWEST: Final = 1_000
 _WHILE_TYPING: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayShown:
+class ReplayShown(Struct, frozen=True):
     """``changes``: how many by kind ("allow -> deny"), most frequent first; ``operations``: the same by operation."""
 
     replayed: int
@@ -37,8 +37,7 @@ class ReplayShown:
     humans: Mapping[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class RunShown:
+class RunShown(Struct, frozen=True):
     """``done`` of ``total`` calls. ``failure``: why there is no ``shown``."""
 
     run: str

@@ -5,9 +5,10 @@ Secrets (``writeOnly``) are never filled in: an empty field keeps the secret, a 
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from admin_api.web.form import Form
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
@@ -32,8 +33,7 @@ class FieldKind(StrEnum):
     LONG_SECRET = "long-secret"  # noqa: S105 - the name of a kind
 
 
-@dataclass(frozen=True, slots=True)
-class FormField:
+class FormField(Struct, frozen=True):
     """``chosen``: of a flag ("true"), a choice or several; ``is_kept``: there is such a secret. It can be forgotten
     where null is allowed."""
 

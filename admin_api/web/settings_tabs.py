@@ -1,9 +1,9 @@
 """The shared parts of the settings pages: the groups of their list."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.web.api import Api
@@ -11,8 +11,7 @@ from admin_api.web.shell import shell_page
 from headgate.kernel.errors import HeadgateError
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Struct, frozen=True):
     """``what``: one sentence about what is set there, for somebody who looks for it."""
 
     name: str

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from admin_api.approvals.routes import list_all as list_approvals
@@ -23,8 +23,7 @@ from headgate.organizations.stops import StopScope
 from headgate.organizations.store import get_organization
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """One entry of the navigation. ``on_phone``: it is in the bottom bar of a phone too."""
 
     name: str
@@ -34,8 +33,7 @@ class _Place:
     on_phone: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveStop:
+class ActiveStop(Struct, frozen=True):
     """``name``: of the agent, or its id; the tool. None: everything is stopped."""
 
     stop: StopAnswer

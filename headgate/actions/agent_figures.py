@@ -1,9 +1,10 @@
 """What an agent has done in figures: over its newest actions of some days, so that asking costs the same for all."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix, earliest_id
@@ -42,16 +43,14 @@ _HOLDS: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ToolUse:
+class ToolUse(Struct, frozen=True):
     tool: str
     operation: str
     actions: int
     last_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFigures:
+class AgentFigures(Struct, frozen=True):
     """``is_minimum``: there are more actions in the time than were counted."""
 
     actions: int

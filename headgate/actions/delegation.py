@@ -5,8 +5,9 @@ database; it ends at the depth that is allowed in either case.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -18,8 +19,7 @@ MOST_SUB_ACTIONS: Final = 100
 """How many of the actions below one are shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Delegate:
+class Delegate(Struct, frozen=True):
     """One action of a chain or a tree. ``depth``: how many steps it is away."""
 
     action_id: str
@@ -45,8 +45,7 @@ type Chain = Sequence[Delegate]
 """From the nearest to the farthest."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubActions:
+class SubActions(Struct, frozen=True):
     """Nearest first; ``is_minimum``: there are more than are shown."""
 
     actions: Sequence[Delegate]

@@ -15,9 +15,10 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from time import time
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from headgate.actions.recorded_entry import (
     ATTESTATION,
@@ -74,8 +75,7 @@ class SignedEntry(NamedTuple):
         return checker.is_valid(message, self.mark, self.code)
 
 
-@dataclass(slots=True)
-class _Name:
+class _Name(Struct):
     writer: bytes = field(default_factory=lambda: os.urandom(WRITER_BYTES))
     since: float = field(default_factory=time)
     durable: dict[str, Written] = field(default_factory=dict)

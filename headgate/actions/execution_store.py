@@ -1,14 +1,14 @@
 """Executions and the processes that carry them out, in the database: functions of ``schema/functions/executions``."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Orphan:
+class Orphan(Struct, frozen=True):
     """An attempt that nobody carries out any more, as it was when it was found. ``instance_id`` None: its agent took
     it."""
 
@@ -17,8 +17,7 @@ class Orphan:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class RunningExecution:
+class RunningExecution(Struct, frozen=True):
     """One execution with its action and the action's agent."""
 
     execution_id: str

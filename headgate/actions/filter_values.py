@@ -6,9 +6,10 @@ that the answer costs the same for any number of calls.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.agents.store import agent_names
 from headgate.db.database import Connection, Database
@@ -44,8 +45,7 @@ _RECENT: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class FilterValues:
+class FilterValues(Struct, frozen=True):
     """In the order of their letters. ``agents``: names of the newest, and of those with recent calls."""
 
     agents: Sequence[str]

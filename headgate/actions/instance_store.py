@@ -1,9 +1,10 @@
 """The processes that have reported a heartbeat."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -11,8 +12,7 @@ SILENT_AFTER: Final = timedelta(seconds=10)
 """Five heartbeats."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportedProcess:
+class ReportedProcess(Struct, frozen=True):
     """``kind``: proxy or worker. ``is_silent``: its last heartbeat is older than 10 seconds."""
 
     kind: str

@@ -1,7 +1,8 @@
 """Reads the bodies of an action that retention keeps encrypted, in place of those in its rows."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.actions.model import ActionDetail
 from headgate.actions.store import recorded_request

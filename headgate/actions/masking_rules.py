@@ -4,11 +4,11 @@ RE2 throughout: linear in the text, whatever the text is.
 """
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import re2
+from msgspec import Struct
 
 from headgate.actions.markup_secrets import compile_markup, markup_in_json
 from headgate.configuration.credentials import WORD_BOUNDARY, compile_credentials, credential_patterns
@@ -47,8 +47,7 @@ _ASSIGNED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MaskingRules:
+class MaskingRules(Struct, frozen=True):
     """``may_hold_secret`` runs on canonical JSON and never misses what the other patterns find in its values.
 
     ``assignment`` finds ``password=…`` in a text; its groups are the name with what follows it, and the value.

@@ -5,11 +5,12 @@ semantics.md's ("What the contract leaves open").
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ConflictError
@@ -56,8 +57,7 @@ class ExecutionStatus(StrEnum):
     FAILED = "failed"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedDecision:
+class RecordedDecision(Struct, frozen=True):
     """The decision object of the specification, the rule policies that made it, the content policies (``nlp``) that
     ran, and the canary tokens that the call held. ``masked``: what was replaced in the call, ``{count, kinds}``."""
 
@@ -72,8 +72,7 @@ class RecordedDecision:
     masked: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRequest:
+class RecordedRequest(Struct, frozen=True):
     """What was asked for, with secrets masked. ``http`` is set wherever Headgate makes the call; ``provenance`` where a
     policy asks for it and something is known of its values."""
 
@@ -88,8 +87,7 @@ class RecordedRequest:
     """Of a held call: the bytes of its body that ``params`` do not show (``headgate.actions.unparsed_body``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Execution:
+class Execution(Struct, frozen=True):
     """One carrying-out of an action; ``result`` is platform-specific."""
 
     execution_id: str
@@ -101,8 +99,7 @@ class Execution:
     result: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovedEdit:
+class ApprovedEdit(Struct, frozen=True):
     """What a reviewer made of the action: this is what was approved, and what is to be carried out."""
 
     params: JsonObject
@@ -110,8 +107,7 @@ class ApprovedEdit:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ActionApproval:
+class ActionApproval(Struct, frozen=True):
     """What an action shows of its approval; ``status`` is what it is now, expired by time included. ``comment``: what
     whoever decided it wrote, which the agent is told."""
 
@@ -126,8 +122,7 @@ class ActionApproval:
     """The approver's e-mail address, or else name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
+class Action(Struct, frozen=True):
     """One action; ``execution`` is its newest. ``has_failed``: see ``failed_calls``. ``body_state``: where request and
     result are (headgate.retention). ``tags``: the kinds of what content policies found in the call and its answer
     without stopping it."""
@@ -152,8 +147,7 @@ class Action:
     tags: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ActionDetail:
+class ActionDetail(Struct, frozen=True):
     """With what GET of one action shows besides; ``delegation_count`` is the number of its sub-actions."""
 
     action: Action
@@ -161,8 +155,7 @@ class ActionDetail:
     delegation_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class ActionPage:
+class ActionPage(Struct, frozen=True):
     """One page, newest first."""
 
     actions: Sequence[Action]

@@ -5,9 +5,10 @@ shows the whole time.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.actions.failed_calls import HAS_FAILED
 from headgate.db.database import Connection
@@ -70,8 +71,7 @@ _APPROVALS: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(Struct, frozen=True):
     """``failed`` calls (``failed_calls``) are also among those that were allowed or held."""
 
     calls: int = 0
@@ -81,8 +81,7 @@ class Counts:
     failed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """``is_minimum``: more calls came in this step than were looked at."""
 
     at: datetime
@@ -90,8 +89,7 @@ class Step:
     is_minimum: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Holds:
+class Holds(Struct, frozen=True):
     """Of the approval requests that were opened in the time. ``median_seconds``: from the request to a person's
     decision; None: nobody has decided. ``is_minimum``: more were opened than were looked at."""
 
@@ -103,8 +101,7 @@ class Holds:
     is_minimum: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(Struct, frozen=True):
     """``denied_by``: denials by policy; the empty name: no policy allowed the call. ``denied_for``: the three most
     frequent reasons of each, up to 200 characters."""
 

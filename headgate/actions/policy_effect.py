@@ -4,9 +4,10 @@ Of each day only the newest calls are looked at, so that the answer costs the sa
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.overview import Counts
 from headgate.db.database import Connection
@@ -31,8 +32,7 @@ _STATEMENT: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyEffect:
+class PolicyEffect(Struct, frozen=True):
     """``policies``: by the policy whose decision counted; the empty name: none decided. ``is_minimum``: a day had more
     calls than were looked at."""
 

@@ -1,9 +1,10 @@
 """Recorded actions in order, for asking policies about them again."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.kernel.errors import NotFoundError
@@ -13,8 +14,7 @@ _REQUEST_MAX_BYTES: Final = 1 << 20
 _CLOCKS_APART: Final = timedelta(minutes=5)
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRange:
+class ReplayRange(Struct, frozen=True):
     """Which actions: by when they were recorded (both ends inclusive), and by whom (None: by anybody)."""
 
     start: datetime
@@ -22,8 +22,7 @@ class ReplayRange:
     agent_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedAction:
+class RecordedAction(Struct, frozen=True):
     """``request`` None: too large to be asked about again, put away, or forgotten. ``human``: how people decided it,
     approved or denied."""
 

@@ -1,8 +1,9 @@
 """The body of POST /v1/actions (specification, "Action request"), read strictly."""
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.delegation import Chain, delegation_document
 from headgate.kernel.call_name import fits
@@ -21,8 +22,7 @@ _REQUIRED: Final = ("tool", "operation", "params")
 _DELEGATION_FIELDS: Final = frozenset({"orchestratorId", "workflowId", "stepName"})
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSubmission:
+class ActionSubmission(Struct, frozen=True):
     """A proposed action. ``request_digest``: SHA-256 of the canonical body, for the idempotency key."""
 
     tool: str

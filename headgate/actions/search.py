@@ -6,9 +6,11 @@ says how far back it looked, and where to go on.
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.actions.model import Action, ActionStatus
 from headgate.actions.store import ActionFilter, newest_actions
@@ -22,8 +24,7 @@ _RECORDED_WITHIN: Final = timedelta(minutes=1)
 """Of the making of an action's identifier, clocks of other machines included."""
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSearch:
+class ActionSearch(Struct, frozen=True):
     """None means any. ``path`` and ``text`` are parts, in any case of letters; ``text`` is of tool, operation, params
     and request line, of a large request in its beginning (``read_beginning``). ``start`` and ``end`` are inclusive.
     The status ``failed`` finds what ``failed_calls`` says."""
@@ -43,8 +44,7 @@ class ActionSearch:
         return all(one is None for one in rest) and self.indexed.status is not ActionStatus.FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class FoundActions:
+class FoundActions(Struct, frozen=True):
     """``next_cursor`` None: there is nothing behind. ``looked_back_to``: the oldest action looked at; None: none."""
 
     actions: Sequence[Action]

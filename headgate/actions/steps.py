@@ -1,9 +1,11 @@
 """The steps of a call, from its submission to its outcome, as its events tell them. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.model import Actor, EventType, SealedEvent
 from headgate.kernel.canonical_json import JsonValue
@@ -41,8 +43,7 @@ _STEPS: Final = frozenset(
 _REASONS: Final = ("error", "reason", "comment")
 
 
-@dataclass(frozen=True, slots=True)
-class CallStep:
+class CallStep(Struct, frozen=True):
     """``decision``: of policies, or the vote. ``attempt``: the number of the execution's attempt. ``times``: so many
     events in a row that say the same, at the time of the last. ``assignees``: those of a reassignment or an escalation;
     ``changed``: the params that a reviewer edited."""

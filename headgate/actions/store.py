@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -48,8 +49,7 @@ _SELECT_BEGINNINGS: Final = sql.SQL(_ROWS).format(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ActionFilter:
+class ActionFilter(Struct, frozen=True):
     """What to list; None means any. ``from_id`` and ``before_id`` bound the identifiers, which sort by time."""
 
     agent_id: str | None = None
@@ -61,8 +61,7 @@ class ActionFilter:
     before_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class IdempotentAction:
+class IdempotentAction(Struct, frozen=True):
     """The first submission with an idempotency key: its body's digest, and the action that it became."""
 
     action_id: str

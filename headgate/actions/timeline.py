@@ -6,9 +6,10 @@ the last of each that was shown.
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.model import Action
 from headgate.actions.store import ActionFilter, list_actions
@@ -23,16 +24,14 @@ TIMELINE_CURSOR: Final = rf"^({id_pattern(IdPrefix.ACTION).strip('^$')})?\.[0-9]
 """The regular expression of a cursor: the last action and the last event that were shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(Struct, frozen=True):
     """One line: an action, or an event."""
 
     at: datetime
     entry: Action | SealedEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Timeline:
+class Timeline(Struct, frozen=True):
     """``next_cursor`` None: there is nothing older."""
 
     moments: Sequence[Moment]

@@ -6,8 +6,10 @@ Policies do not read them.
 """
 
 import base64
-from dataclasses import asdict, dataclass
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from headgate.actions.form_secrets import mask_form_parts
 from headgate.actions.masking import default_masker
@@ -23,8 +25,7 @@ UNPARSED_BODY: Final = "unparsed_body"
 _PLAIN: Final = frozenset({"", "identity"})
 
 
-@dataclass(frozen=True, slots=True)
-class UnparsedBody:
+class UnparsedBody(Struct, frozen=True):
     """The bytes as they are kept, without the bytes. ``sha256``: of them, as ``sha256:<hex>``. ``masked_places``: how
     many secrets in them are masked. ``decoded_from``: the content coding that was removed; None: there was none, or it
     cannot be read."""

@@ -7,9 +7,10 @@ agent that was deceived would leave its session behind by choosing another.
 import re
 from collections import Counter, OrderedDict, deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import rfc3339
@@ -28,8 +29,7 @@ APPROVED_CALL: Final = "approved"
 _DECISIONS: Final = {"allow": "allowed", APPROVED_CALL: "allowed", "deny": "denied", "require_approval": "held"}
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCall:
+class SessionCall(Struct, frozen=True):
     """One decided call. ``at``: seconds since the epoch. ``decision``: ``allow``, ``deny``, ``require_approval``, or
     ``approved`` where a held call goes. ``detectors``: what policies about content found in it."""
 

@@ -5,7 +5,8 @@ A transaction is the caller's: these functions only take part in it.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.store import get_agent, revoke_keys, update_agent, usable_keys_of_agent

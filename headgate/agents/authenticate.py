@@ -10,11 +10,11 @@ import hashlib
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.agents.keys import hash_key, is_well_formed
 from headgate.agents.model import AgentStatus, KeyIdentity
@@ -30,8 +30,7 @@ _NEGATIVE_SECONDS: Final = 1.0
 _TOUCH_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True):
     """A key that did not work, and until when (monotonic seconds) that is believed."""
 
     message: str

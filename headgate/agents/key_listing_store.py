@@ -1,10 +1,10 @@
 """Looking for keys: by agent, kind, status and age; and by what of a key has leaked."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.agents.model import ApiKey, KeyStatus
@@ -30,8 +30,7 @@ _BY_STATUS = {
 _GOES_ON = "(k.kind = 'agent' OR k.user_id IS NULL OR k.user_id <> ALL (%(stopped)s))"
 
 
-@dataclass(frozen=True, slots=True)
-class KeyFilter:
+class KeyFilter(Struct, frozen=True):
     """What to list; None means any. ``rotation_due``: only keys that work and are older than keys should be."""
 
     agent_id: str | None = None
@@ -40,8 +39,7 @@ class KeyFilter:
     rotation_due: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class FoundKeys:
+class FoundKeys(Struct, frozen=True):
     """One page, newest first."""
 
     keys: Sequence[ApiKey]

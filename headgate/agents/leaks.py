@@ -5,8 +5,9 @@ which agent had it. A secret scanner's finding is enough: nobody needs to know w
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.agents.key_listing_store import keys_of_agent, keys_with_display, keys_with_hash
 from headgate.agents.keys import DISPLAY_LENGTH, hash_key, keys_in
@@ -22,8 +23,7 @@ _BEGINNING: Final = re.compile(r"hg_[0-9A-Za-z]{3,}…?")
 _MOST_KEYS: Final = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Leak:
+class Leak(Struct, frozen=True):
     """What is known: exactly one of these."""
 
     keys: tuple[str, ...] = ()

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.agents.model import Agent, AgentStatus
 from headgate.agents.rotation import ROTATE_AFTER
@@ -24,8 +25,7 @@ _FOUND: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AgentFilter:
+class AgentFilter(Struct, frozen=True):
     """What to list; None means any. ``search``: beginnings of words in the name or the description, whatever their
     case, or the beginning of an id; all of them."""
 
@@ -35,8 +35,7 @@ class AgentFilter:
     owner: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListedAgent:
+class ListedAgent(Struct, frozen=True):
     """An agent with what its keys say: when one was last used, and how many are due for rotation."""
 
     agent: Agent
@@ -44,8 +43,7 @@ class ListedAgent:
     keys_due_for_rotation: int
 
 
-@dataclass(frozen=True, slots=True)
-class FoundAgents:
+class FoundAgents(Struct, frozen=True):
     """One page, newest first."""
 
     agents: Sequence[ListedAgent]

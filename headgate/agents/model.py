@@ -1,9 +1,10 @@
 """Agents and the keys that prove who is calling."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.agents.scopes import KeyKind, Scope
 
@@ -16,8 +17,7 @@ class AgentStatus(StrEnum):
     DEACTIVATED = "deactivated"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentLimits:
+class AgentLimits(Struct, frozen=True):
     """An agent's own limits in the place of everybody's; None: as everybody's.
 
     ``requests_per_minute`` holds for all of its keys together, through the API and through the gate.
@@ -39,8 +39,7 @@ class KeyStatus(StrEnum):
     STOPPED = "stopped"
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Struct, frozen=True):
     org_id: str
     agent_id: str
     name: str
@@ -55,8 +54,7 @@ class Agent:
     status_reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ApiKey:
+class ApiKey(Struct, frozen=True):
     """A key as it is stored: everything about it except the key itself. ``user_id``: who answers for it, which is who
     made it, or has taken it over. ``stopped_at``: when they were deactivated; an agent's key is its agent's.
     """
@@ -84,8 +82,7 @@ class ApiKey:
         return KeyStatus.ACTIVE if self.stopped_at is None else KeyStatus.STOPPED
 
 
-@dataclass(frozen=True, slots=True)
-class KeyIdentity:
+class KeyIdentity(Struct, frozen=True):
     """Who a valid key speaks for, as of one generation of the organization's state."""
 
     org_id: str

@@ -1,15 +1,15 @@
 """Keys that somebody should be reminded to replace, over all organizations; and noting that it was done."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.agents.rotation import REMIND_BEFORE_END, ROTATE_AFTER
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class DueKey:
+class DueKey(Struct, frozen=True):
     key_id: str
     kind: str
     agent_id: str | None

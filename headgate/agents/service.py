@@ -4,9 +4,11 @@ A transaction is the caller's: these functions only take part in it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.keys import display_prefix, generate_key, hash_key
 from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, ApiKey
@@ -34,8 +36,7 @@ from headgate.organizations.change import OrganizationChange
 MAX_OVERLAP_SECONDS: Final = 30 * 24 * 3600
 
 
-@dataclass(frozen=True, slots=True)
-class IssuedKey:
+class IssuedKey(Struct, frozen=True):
     """A key at the one moment at which it can be shown."""
 
     record: ApiKey

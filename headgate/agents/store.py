@@ -1,10 +1,10 @@
 """Rows of agents and keys. All of it inside a transaction of the organization, but for ``find_key_by_hash``."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg.rows import DictRow
 
 from headgate.agents.model import NO_LIMITS, Agent, AgentLimits, AgentStatus, ApiKey
@@ -33,8 +33,7 @@ SELECT_KEYS: Final = (
 """As ``key_of`` reads them. An agent's key is its agent's, whoever made it."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundKey:
+class FoundKey(Struct, frozen=True):
     """What the database says of a presented key, valid or not. ``owner_roles``: those of now of the person who answers
     for it; None: nobody does, or it is an agent's."""
 

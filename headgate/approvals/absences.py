@@ -4,9 +4,10 @@ Delegation does not chain. A delegate gets the absent person's own assignments, 
 delegate. A person has at most one delegate at a time.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ValidationError
@@ -15,8 +16,7 @@ ABSENCE_LONGEST: Final = timedelta(days=366)
 NOTE_MAX_CHARACTERS: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
+class Absence(Struct, frozen=True):
     """Cancelling an absence moves ``ends_at`` to the moment of the cancellation."""
 
     absence_id: str

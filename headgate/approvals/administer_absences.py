@@ -1,8 +1,9 @@
 """A person names a delegate for an absence; an administrator may do it for them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+
+from msgspec import Struct
 
 from headgate.approvals.absence_store import (
     absences_are_changed_one_at_a_time,
@@ -23,8 +24,7 @@ from headgate.organizations.model import User
 from headgate.organizations.store import find_users, find_users_by_email
 
 
-@dataclass(frozen=True, slots=True)
-class AbsenceRequest:
+class AbsenceRequest(Struct, frozen=True):
     """Creates an absence of ``user_id`` (None: the caller). ``stand_in`` is the delegate's user id or e-mail address;
     ``starts_at`` None means now."""
 

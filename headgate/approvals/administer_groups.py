@@ -5,7 +5,8 @@ decisions stale.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.approvals.group_store import count_groups, delete_group, insert_group, lock_group, save_group
 from headgate.approvals.groups import GROUPS_MAX, ApproverGroup, parse_group_name, parse_members

@@ -3,8 +3,9 @@
 All of it is read in the transaction that casts the vote, so a person who was removed a moment ago is refused.
 """
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.agents.store import find_agent

@@ -4,9 +4,11 @@ Pure. An approval that no person answers still ends, at ``expires_at``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.approvals.model import Approval
 from headgate.policies.model import Requirement, RiskLevel
@@ -15,8 +17,7 @@ MOST_REMINDERS: Final = 10
 """The most reminders for one approval. A person who ignores ten is unlikely to read the eleventh."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(Struct, frozen=True):
     """The assignees of a new approval (``approvals.store.assigned_names``), and its escalation and reminder times."""
 
     names: tuple[str, ...]

@@ -6,9 +6,10 @@ Every query is bounded and uses an index, however many approvals exist.
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -17,8 +18,7 @@ _SIMILAR_LOOKED_AT: Final = 200
 _SIMILAR_SHOWN: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """The stored action with secrets masked. ``policies`` are the policies that decided; ``nlp`` are the content
     policies."""
 
@@ -41,8 +41,7 @@ class Asked:
         return rules | {str(one["policy_id"]) for one in self.nlp if isinstance(one, dict)}
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarDecision:
+class SimilarDecision(Struct, frozen=True):
     """An earlier approval of the same agent, tool and operation. ``outcome`` is the outcome of its action.
     ``decided_by_name``: the person's address, or name where there is none; None: an agent or a ticket decided."""
 
@@ -56,8 +55,7 @@ class SimilarDecision:
     same_request: bool
 
 
-@dataclass(frozen=True, slots=True)
-class SimilarDecisions:
+class SimilarDecisions(Struct, frozen=True):
     """Counts over the newest ``looked_at`` approvals; ``newest`` are the last few of them."""
 
     looked_at: int

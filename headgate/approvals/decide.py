@@ -1,10 +1,10 @@
 """A person decides a held action: vote, approval, action and event in one transaction, then a wake-up."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from msgspec import Struct
 from redis.asyncio import Redis
 
 from headgate.actions.model import ActionStatus
@@ -37,8 +37,7 @@ _ACTION_STATUS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DecideApproval:
+class DecideApproval(Struct, frozen=True):
     """The use case behind approve, deny and the admin decision. ``valkey`` None: wake-ups by polling only.
 
     ``sign_in_trust``: how long after a sign-in a person may decide through links, chats and trackers.

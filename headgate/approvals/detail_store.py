@@ -1,7 +1,8 @@
 """Reads one approval with its votes, its steps and the people that its names stand for."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.approvals.history import EarlyEnd, Step
 from headgate.approvals.model import Approval, Vote
@@ -14,8 +15,7 @@ from headgate.organizations.store import find_users
 from headgate.policies.terms import GROUP_PREFIX
 
 
-@dataclass(frozen=True, slots=True)
-class People:
+class People(Struct, frozen=True):
     """The people that the names of approvals stand for: ``users`` by id, the members of ``groups`` by group name."""
 
     users: Mapping[str, User]
@@ -33,8 +33,7 @@ class People:
         return list(names)
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalDetail:
+class ApprovalDetail(Struct, frozen=True):
     approval: Approval
     about: HeldAction
     votes: Sequence[Vote]

@@ -1,7 +1,8 @@
 """Stores a reviewer's edit of an action, and reads the submitted action that the edit starts from."""
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.approvals.model import Approval
 from headgate.db.database import Connection
@@ -9,8 +10,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import NotFoundError
 
 
-@dataclass(frozen=True, slots=True)
-class ActionToEdit:
+class ActionToEdit(Struct, frozen=True):
     """An explicit action as submitted, with its secrets masked."""
 
     action_id: str

@@ -5,8 +5,9 @@ the first approval vote, so that two approvers approve the same action.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from headgate.approvals.model import Approval, Edit, Vote, VoteDecision
 from headgate.kernel.canonical_json import JsonObject, JsonValue

@@ -1,6 +1,6 @@
 """Escalates an approval at a person's word, as the clock does when nobody answers (``attend``)."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.approvals.approver import actor_of, approver_of_now, parties_to
 from headgate.approvals.attend import record_escalation
@@ -16,8 +16,7 @@ from headgate.kernel.clock import Clock, rfc3339
 from headgate.kernel.errors import ConflictError
 
 
-@dataclass(frozen=True, slots=True)
-class EscalateApproval:
+class EscalateApproval(Struct, frozen=True):
     """The use case behind POST /v1/approvals/{id}/escalate."""
 
     database: Database

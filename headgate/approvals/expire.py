@@ -3,9 +3,9 @@
 Expiry does not wait for this job: every reader treats an approval past ``expires_at`` as expired (approvals.model).
 """
 
-from dataclasses import replace
 from datetime import datetime
 
+from msgspec.structs import replace
 from redis.asyncio import Redis
 
 from headgate.actions.model import ActionStatus

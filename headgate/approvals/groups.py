@@ -1,9 +1,10 @@
 """Approver groups: an organization defines them once, so that policies need not name people."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, GROUP_NAME, GROUP_PREFIX
@@ -13,8 +14,7 @@ GROUPS_MAX: Final = 500
 DESCRIPTION_MAX_CHARACTERS: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class ApproverGroup:
+class ApproverGroup(Struct, frozen=True):
     """``members`` are user ids and e-mail addresses, lower case and sorted. A group does not contain groups."""
 
     name: str

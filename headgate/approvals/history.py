@@ -1,9 +1,10 @@
 """The history of an approval in order (the specification leaves the entries of ``history`` open)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision, state_at
 from headgate.kernel.canonical_json import JsonObject
@@ -23,8 +24,7 @@ class HistoryVerb(StrEnum):
     USED = "used"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step of an approval other than a vote or its use. ``by`` None: the clock."""
 
     verb: HistoryVerb
@@ -35,8 +35,7 @@ class Step:
     data: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class EarlyEnd:
+class EarlyEnd(Struct, frozen=True):
     """The approval ended early. ``by_approval`` superseded it with stricter requirements; None: its agent withdrew
     it."""
 
@@ -44,8 +43,7 @@ class EarlyEnd:
     by_approval: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryEntry:
+class HistoryEntry(Struct, frozen=True):
     """``by`` is a voter, the requesting agent, or the execution that used the approval; None: the clock.
     ``on_behalf_of``: the absent user whose assignment the vote used."""
 

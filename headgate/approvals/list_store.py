@@ -1,10 +1,10 @@
 """Lists of approvals, newest first, each by an index that has the list's order (``schema/08_approvals.sql``)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.approvals.model import Approval, ApprovalStatus
@@ -32,16 +32,14 @@ _CLOCK_SLACK: Final = timedelta(hours=1)
 """The most that the time in an id may differ from ``created_at``: processes' clocks differ and get adjusted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Awaited:
+class Awaited(Struct, frozen=True):
     """A person whose vote is awaited: their names in lower case, and the users that they are."""
 
     names: frozenset[str]
     user_ids: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalFilter:
+class ApprovalFilter(Struct, frozen=True):
     """The filter of a list; None means any. ``status`` is the current status, not the row's. ``assigned_to`` are a
     person's names in lower case; one match suffices. The bounds of ``created_at`` are inclusive.
 
@@ -78,8 +76,7 @@ class ApprovalFilter:
         return bool(self.assigned_to) and any(one is not None for one in others)
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalPage:
+class ApprovalPage(Struct, frozen=True):
     """One page, in the order of the filter."""
 
     approvals: Sequence[tuple[Approval, HeldAction]]

@@ -2,8 +2,9 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.approvals.rows import requirements_from
 from headgate.db.database import Connection
@@ -11,8 +12,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.protocols.names import CALL_TOOLS
 
 
-@dataclass(frozen=True, slots=True)
-class MessageFacts:
+class MessageFacts(Struct, frozen=True):
     """An action with its approval, if any. ``status`` is the approval's current status; ``http`` is the masked request
     of a call without a catalogue entry."""
 

@@ -5,11 +5,12 @@ expiry"). The caller passes in the time: an approval past ``expires_at`` is not 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.approvals.standing import Standing
 from headgate.kernel.canonical_json import JsonObject
@@ -44,8 +45,7 @@ class VoteDecision(StrEnum):
     DENY = "deny"
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(Struct, frozen=True):
     """A reviewer's edit of an explicit action before its approval: the digest, and the params with secrets masked. The
     action itself keeps the submitted params."""
 
@@ -55,8 +55,7 @@ class Edit:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(Struct, frozen=True):
     """An approval as its row states it; ``state_at`` gives its current state.
 
     ``decided_by`` is the voter whose vote decided. ``repeats`` names an earlier approval of the same call that was
@@ -104,8 +103,7 @@ class Approval:
         return self.digest if self.edit is None else self.edit.digest
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Struct, frozen=True):
     """One approver's vote. ``voter_id`` is the user, or a key without a creating user.
 
     ``email``, ``as_admin`` and ``standing`` are those at the time of the vote and stay so. ``on_behalf_of`` is the

@@ -1,7 +1,8 @@
 """Reassigns an approval: its requirements, the lists that show it, a step and an event."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.approvals.approver import actor_of, approver_of_now, parties_to
 from headgate.approvals.attention import newly_asked
@@ -23,8 +24,7 @@ from headgate.kernel.errors import ValidationError
 from headgate.organizations.store import find_users
 
 
-@dataclass(frozen=True, slots=True)
-class ReassignApproval:
+class ReassignApproval(Struct, frozen=True):
     """The use case behind POST /v1/approvals/{id}/reassign."""
 
     database: Database

@@ -5,9 +5,11 @@ who may decide, not who is assigned.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.approvals.model import Approval, Vote, VoteDecision
 from headgate.approvals.standing import Parties
@@ -20,8 +22,7 @@ from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROU
 _USER_PREFIX: Final = "usr_"
 
 
-@dataclass(frozen=True, slots=True)
-class Assignees:
+class Assignees(Struct, frozen=True):
     """The new assignees: users by id, e-mail addresses as written, groups without prefix."""
 
     user_ids: tuple[str, ...]

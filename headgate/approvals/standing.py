@@ -6,16 +6,16 @@ person in two groups does not count twice. Pure: names and groups are those at t
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX, Duty
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """The standing of a vote in one policy's requirement: ``is_free`` for slots without a role, ``roles`` for slots of
     these groups."""
 
@@ -27,8 +27,7 @@ class Standing:
         return {"policy_id": self.policy_id, "free": self.is_free, "roles": list(self.roles)}
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(Struct, frozen=True):
     """A person by every name that approvals use: id, e-mail address, groups. ``groups`` are names without prefix.
 
     ``also``: the person's other users (``persons_of``). They are no names: an assignment names one user.
@@ -50,8 +49,7 @@ class Named:
         return self.also | {self.user_id}
 
 
-@dataclass(frozen=True, slots=True)
-class Parties:
+class Parties(Struct, frozen=True):
     """People whom separation of duties may bar: the agent's owner, and each policy's author, by policy; each as all
     of their users. Empty or absent: unknown, so the rule bars no person."""
 

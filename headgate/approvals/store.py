@@ -1,8 +1,8 @@
 """Reads, locks and updates approvals in the database (lists: ``list_store``, votes: ``vote_store``)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -16,8 +16,7 @@ from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX
 
 
-@dataclass(frozen=True, slots=True)
-class HeldAction:
+class HeldAction(Struct, frozen=True):
     """The action as shown to approvers: tool, operation and masked params. ``http`` is the masked request of an
     intercepted call. Not ``is_whole``: a list has read the beginning of a large request only. ``states_risk``: a policy
     that decided states the risk; else it is the default of the decision."""
@@ -30,8 +29,7 @@ class HeldAction:
     states_risk: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class DueApproval:
+class DueApproval(Struct, frozen=True):
     """An approval that is due for expiry, escalation or a reminder."""
 
     org_id: str

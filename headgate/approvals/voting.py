@@ -6,8 +6,10 @@ the caller holds the row's lock and passes in the earlier votes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision, move
 from headgate.approvals.standing import (
@@ -27,8 +29,7 @@ from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX, Duty
 
 
-@dataclass(frozen=True, slots=True)
-class Voter:
+class Voter(Struct, frozen=True):
     """The voter. ``user_id`` is None for a key without a creating user; ``agent_id`` is set for an agent's key.
 
     ``is_admin``: the credential carries admin:*. ``email`` is the address that the identity provider verified.
@@ -60,8 +61,7 @@ class Voter:
         return Named(self.voter_id, self.email, self.groups, self.also)
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """The approval after the vote (its status may still be pending), and the vote."""
 
     approval: Approval
@@ -148,8 +148,7 @@ def refused(approval: Approval, denials: Sequence[Vote]) -> bool:
     return any(is_refused(one, standings) for one in approval.requirements)
 
 
-@dataclass(frozen=True, slots=True)
-class _Cast:
+class _Cast(Struct, frozen=True):
     standing: tuple[Standing, ...]
     on_behalf_of: str | None
 

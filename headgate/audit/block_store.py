@@ -1,10 +1,10 @@
 """The bitmap index over the record in the database (``headgate.audit.blocks``)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import tuple_row
 
@@ -99,8 +99,7 @@ async def indexed_blocks(connection: Connection, org_id: str) -> int:
     return 0 if row is None else int(row["blocks"])
 
 
-@dataclass(frozen=True, slots=True)
-class BlocksWanted:
+class BlocksWanted(Struct, frozen=True):
     """Which blocks: those that have events of these facets, and whose times overlap this range."""
 
     org_id: str
@@ -154,8 +153,7 @@ async def masks_before(connection: Connection, wanted: BlocksWanted, below: int,
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """``events`` of blocks that are certain; ``uncertain`` blocks are to be looked at. ``lowest``: how far it went;
     None: to the end."""
 

@@ -6,16 +6,16 @@ which is the block's first event, as the server writes a ``bit`` string from lef
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 BLOCK_EVENTS: Final = 1024
 WHOLE: Final = (1 << BLOCK_EVENTS) - 1
 """The mask of every event."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlockMask:
+class BlockMask(Struct, frozen=True):
     """``is_certain`` False: some of these events may lie outside of the range of time that is asked for."""
 
     block: int

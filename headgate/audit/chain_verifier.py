@@ -5,9 +5,10 @@ written anew (Crosby & Wallach 2009, section 2). Signed checkpoints show both.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.audit.chain import Header, StoredEvent, genesis, header_hash, parse_header, payload_digest, quoted
 from headgate.kernel.clock import rfc3339
@@ -37,8 +38,7 @@ class FaultReason(StrEnum):
     TABLES_DIFFER = "tables_differ"
 
 
-@dataclass(frozen=True, slots=True)
-class ChainFault:
+class ChainFault(Struct, frozen=True):
     """The first event that differs from the sealed one. ``event_id`` is what its row says, where there is one."""
 
     seq: int
@@ -47,8 +47,7 @@ class ChainFault:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """What a verified run holds. Hashes are those of its first and last event; None where it is empty.
 
     ``payloads_erased`` counts events whose payload is gone, which the chain allows: their headers still hold. Whether

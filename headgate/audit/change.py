@@ -1,13 +1,13 @@
 """Who changes something, and when: what every change that a person or a program orders is recorded with."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """``user_id``: of the person, where there is one."""
 
     org_id: str

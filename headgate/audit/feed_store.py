@@ -4,10 +4,10 @@
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.audit.chain import StoredEvent
@@ -21,8 +21,7 @@ from headgate.kernel.canonical_json import JsonObject
 _AFTER: Final = sql.SQL("{} WHERE e.org_id = %s AND e.seq > %s AND e.event_type IN ({}) ORDER BY e.seq LIMIT %s")
 
 
-@dataclass(frozen=True, slots=True)
-class FeedEvent:
+class FeedEvent(Struct, frozen=True):
     """``actor`` is None and ``data`` empty where the payload was erased."""
 
     seq: int

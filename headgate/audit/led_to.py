@@ -6,9 +6,9 @@ handed out as evidence when it has.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.audit.chain import Header, StoredEvent, genesis
@@ -30,16 +30,14 @@ _ALL: Final = _STRETCH.format(join=sql.SQL("LEFT JOIN"), types=sql.SQL(""))
 _OF_TYPES: Final = _STRETCH.format(join=sql.SQL("JOIN"), types=sql.SQL("AND e.event_type = ANY (%(types)s)"))
 
 
-@dataclass(frozen=True, slots=True)
-class LedEvent:
+class LedEvent(Struct, frozen=True):
     """An event whose rows are as its header says."""
 
     stored: StoredEvent
     header: Header
 
 
-@dataclass(frozen=True, slots=True)
-class Led:
+class Led(Struct, frozen=True):
     """Both in the chain's order. ``faults``: rows that are not what was sealed, one for each; what comes behind a
     break of the chain follows from its own predecessor, and only the break is one."""
 

@@ -5,11 +5,13 @@ The payload, canonical JSON ``{"actor": …, "data": …}``, is kept as the exac
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 
@@ -166,8 +168,7 @@ class ActorType(StrEnum):
     SYSTEM = "system"
 
 
-@dataclass(frozen=True, slots=True)
-class Actor:
+class Actor(Struct, frozen=True):
     """Who did it; ``name`` is what people know them by, ``address`` the network address that they came from, where
     these are known."""
 
@@ -199,8 +200,7 @@ def payload_text(actor: Actor, data: JsonObject) -> str:
     return f'{{"actor":{_actor_text(actor)},"data":{canonical_bytes(data).decode()}}}'
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """Something that happened, before it is sealed. ``data`` must not hold a secret: it is kept for ever."""
 
     event_type: EventType
@@ -215,8 +215,7 @@ class Event:
         return payload_text(self.actor, self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class SealedEvent:
+class SealedEvent(Struct, frozen=True):
     """An event in its organization's chain. ``actor`` is None and ``data`` empty where the payload was erased.
 
     ``problem``: why its row is not what was sealed; what stands in the row is shown all the same. A time that no
@@ -237,8 +236,7 @@ class SealedEvent:
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
+class EventFilter(Struct, frozen=True):
     """What to list; None means any. ``start`` and ``end`` bound ``created_at``, both inclusive. ``without_action``:
     only what happened outside of actions. ``risk_level``, ``tool``, ``operation`` and ``decision`` are those of the
     event's action; ``agents``: any of these; ``seq``: the number in the chain. ``text`` is searched for in the actor
@@ -271,8 +269,7 @@ class EventFilter:
         return replace(self, agents=tuple(agents))
 
 
-@dataclass(frozen=True, slots=True)
-class EventPage:
+class EventPage(Struct, frozen=True):
     """One page, newest first. ``total`` is a minimum where it is not exact (semantics.md, "Tenancy and roles")."""
 
     events: Sequence[SealedEvent]

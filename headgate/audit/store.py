@@ -1,10 +1,10 @@
 """The record in the database: append to the journal, list. Reading the chain itself: ``chain_store``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.audit.event_rows import sealed_event
@@ -56,8 +56,7 @@ async def record_refusals(
         note_events(connection, org_id, [refused])
 
 
-@dataclass(frozen=True, slots=True)
-class JournalLag:
+class JournalLag(Struct, frozen=True):
     """How far the applier is behind, over all organizations: rows of the journal, the age of the oldest, entries that
     were set aside, and entries that were written and never reached it."""
 

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headgate.backup.archive import Progress, written_archive
 from headgate.backup.encryption import PassphraseKey, new_key
@@ -27,8 +28,7 @@ from headgate.kernel.program import PROGRAM_VERSION
 from headgate.kernel.secrets import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """What is to be made. ``passphrase`` None: nothing is encrypted. ``created_by``: who asked for it."""
 
     output: Path

@@ -9,7 +9,6 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -17,6 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
+from msgspec.structs import replace
 
 from headgate.backup.manifest import Encryption, Manifest
 from headgate.kernel.errors import ValidationError

@@ -6,9 +6,10 @@ its ``seal`` authenticates it (``encryption``), and with it the digest of each p
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct, to_builtins
 
 from headgate.kernel.clock import rfc3339
 from headgate.kernel.errors import ValidationError
@@ -18,8 +19,7 @@ FORMAT_VERSION: Final = 1
 """Raised with a change that an older program could not restore."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """Where the audit log of an organization ended. ``hash``: of the newest sealed event, in hex; None where ``seq`` is
     0. ``waiting``: journal rows that were not sealed yet. ``checkpoint``: the newest signed note."""
 
@@ -30,8 +30,7 @@ class Head:
     checkpoint: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """``name``: of the ZIP member. ``size_bytes`` and ``sha256`` are of its bytes as they are stored."""
 
     name: str
@@ -39,8 +38,7 @@ class Part:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Encryption:
+class Encryption(Struct, frozen=True):
     """The parameters of scrypt (RFC 7914). ``salt`` and ``check`` are hex; ``check`` tells a wrong passphrase."""
 
     salt: str
@@ -50,8 +48,7 @@ class Encryption:
     check: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """``schema``: checksums by name, as ``schema_migrations`` holds them. ``owner``: the role that owns the tables.
     ``master_keys``: identifiers of the keys that stored secrets need. ``seal``: hex, with a passphrase only."""
 
@@ -77,7 +74,7 @@ class Manifest:
         document = {
             "format": FORMAT,
             "format_version": FORMAT_VERSION,
-            **asdict(self),
+            **to_builtins(self),
             "created_at": rfc3339(self.created_at),
         }
         return json.dumps(document, indent=1, sort_keys=True).encode() + b"\n"

@@ -7,8 +7,10 @@ and the same command completes it or starts anew.
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
@@ -51,8 +53,7 @@ from headgate.workflows.continue_after_restore import Restored, Withdrawn, conti
 _STATEMENT_SECONDS = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreOrder:
+class RestoreOrder(Struct, frozen=True):
     """``replace_data``: what is in the data directory is moved aside first. ``database_only``: the keys that are here
     already stay."""
 
@@ -63,8 +64,7 @@ class RestoreOrder:
     database_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreReport:
+class RestoreReport(Struct, frozen=True):
     """``withdrawn`` by organization. ``aside``: the folder with what was in the data directory before. ``completed``:
     an interrupted restore of this backup was completed, and nothing else was done."""
 

@@ -5,10 +5,10 @@ The transaction only reads. It takes no lock that a decision waits for; a change
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
 import psycopg
+from msgspec import Struct
 from psycopg.rows import dict_row
 
 from headgate.backup.manifest import Head
@@ -37,8 +37,7 @@ _MASTER_KEYS: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """``name``: what pg_dump is told. ``size_bytes``: of the database on the disk, for the progress."""
 
     name: str

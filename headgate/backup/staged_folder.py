@@ -10,9 +10,10 @@ import json
 import os
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.backup.archive import fsync_folder
 from headgate.configuration.data_directory import DataDirectory
@@ -25,8 +26,7 @@ _NOT_DATA: Final = frozenset({"restoring", "upgrading", "instance.lock", "lost+f
 _NOT_MOVED: Final = frozenset({"commit.json", "sockets"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Commit:
+class _Commit(Struct, frozen=True):
     name: str
     aside: str
     old: tuple[str, ...]

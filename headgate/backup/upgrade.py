@@ -8,10 +8,10 @@ and a dump of it flows into a new cluster. The old one is kept beside until some
 import asyncio
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from msgspec import Struct
 from psycopg import sql
 
 from headgate.backup.archive import Progress
@@ -35,8 +35,7 @@ from headgate.runtime.servers import brings_database
 _SYSTEM_FOLDERS = Path("/usr/lib/postgresql")
 
 
-@dataclass(frozen=True, slots=True)
-class Upgrade:
+class Upgrade(Struct, frozen=True):
     """``source``: the major version before. ``kept``: the folder with its cluster. ``rows``: of all tables."""
 
     source: str

@@ -5,10 +5,11 @@ done it, used or not: what an emergency was, is judged after it (NIST SP 800-53,
 of access control).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 DEFAULT_SECONDS: Final = 900
 SECONDS_MAX: Final = 3_600
@@ -30,8 +31,7 @@ class PassStatus(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(Struct, frozen=True):
     by: str
     email: str | None
     at: datetime
@@ -39,8 +39,7 @@ class Review:
     note: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenGlass:
+class BrokenGlass(Struct, frozen=True):
     """``action_id`` is the denied action, ``used_action_id`` the one that went through."""
 
     org_id: str

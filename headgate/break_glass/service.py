@@ -1,7 +1,8 @@
 """Breaking the glass, and looking at it afterwards. A transaction is the caller's."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from headgate.approvals.voting import Voter
 from headgate.audit.model import EventType

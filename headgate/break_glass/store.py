@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -22,8 +22,7 @@ _COLUMNS: Final = sql.SQL(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeniedAction:
+class DeniedAction(Struct, frozen=True):
     """What there is to know of an action before it can be let through. ``canaries``: names of those that it held."""
 
     action_id: str
@@ -36,8 +35,7 @@ class DeniedAction:
     canaries: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class GlassPage:
+class GlassPage(Struct, frozen=True):
     """One page, newest first."""
 
     glasses: Sequence[BrokenGlass]

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
@@ -29,8 +31,7 @@ _VALUE: Final = re.compile(VALUE_PATTERN)
 _DIFFERENT_MIN: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Canary:
+class Canary(Struct, frozen=True):
     """``lead``: the first characters of the value, as given. ``revoked_at``: set once it may be sent."""
 
     org_id: str
@@ -44,8 +45,7 @@ class Canary:
     revoked_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class FoundCanary:
+class FoundCanary(Struct, frozen=True):
     """``place``: in what it was found, as ``$.body.note`` and the encodings around it; for people."""
 
     canary_id: str

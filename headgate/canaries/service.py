@@ -2,8 +2,9 @@
 
 import secrets
 import string
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.audit.model import EventType
 from headgate.canaries.model import (

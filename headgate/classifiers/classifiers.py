@@ -5,9 +5,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.classifiers.folder import ClassifierFolder, Stamp, classifier_folder
 from headgate.classifiers.model import Classification
@@ -24,8 +26,7 @@ RETRY_SECONDS: Final = 5.0
 _LOOK_SECONDS: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """``loaded``: the session, or why there is none."""
 
     stamp: Stamp

@@ -7,9 +7,10 @@ in it, by a name that cannot lead out of it. Links inside it are the operator's 
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.classifiers.model import Activation, ClassifierSettings
 from headgate.configuration.yaml_document import Section, read_document
@@ -36,8 +37,7 @@ type Stamp = tuple[tuple[int, int, int], ...]
 """When each file was changed, its size and its inode: another stamp is another classifier."""
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifierFolder:
+class ClassifierFolder(Struct, frozen=True):
     name: str
     path: Path
 

@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.judges.model import Failure, JudgeError
 
@@ -15,8 +16,7 @@ class Activation(StrEnum):
     SIGMOID = "sigmoid"
 
 
-@dataclass(frozen=True, slots=True)
-class ClassifierSettings:
+class ClassifierSettings(Struct, frozen=True):
     """``labels``: of the outputs, in their order. ``match``: those that count. A window has ``max_tokens`` tokens, of
     which it shares ``stride`` with the window before it."""
 
@@ -27,8 +27,7 @@ class ClassifierSettings:
     stride: int
 
 
-@dataclass(frozen=True, slots=True)
-class Classification:
+class Classification(Struct, frozen=True):
     """``risk_score``: of the worst window. ``scores``: of each label that counts, its highest, the highest label first.
     ``digest``: of the classifier's files, hexadecimal."""
 

@@ -1,8 +1,9 @@
 """What of a content a classifier reads: the texts that detectors read, decoded as for them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.detectors.decode import document_of
 from headgate.detectors.document import SEPARATOR, Attachment
@@ -14,8 +15,7 @@ SHORT_CHARACTERS: Final = 64
 """Texts below it are read together: a classifier says little of one word, and a sentence may be cut into fields."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadTexts:
+class ReadTexts(Struct, frozen=True):
     """``inspection``: what could not be read, as detectors tell it; it has no findings."""
 
     texts: tuple[str, ...]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct, field
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.approval_text import call_text, stated_risk, time_left
@@ -36,8 +37,7 @@ class Screen(Protocol):
     def ask(self, question: str) -> str | None: ...
 
 
-@dataclass
-class Desk:
+class Desk(Struct):
     """``changed``: whether something has happened to approvals since it was asked last."""
 
     client: ApiClient

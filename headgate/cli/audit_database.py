@@ -8,10 +8,12 @@ import multiprocessing
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from admin_api.audit.schemas import verification_answer
 from admin_api.instants import range_of_time
@@ -39,8 +41,7 @@ _CONNECT_SECONDS: Final = 5.0
 _SEALED_WITHIN_SECONDS: Final = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """What one process needs to know; ``dsn`` is a secret, which is why this stays between processes."""
 
     dsn: str

@@ -8,9 +8,10 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.progress import Progress
@@ -25,8 +26,7 @@ _PAGE: Final = 200
 _MOST_MANIFEST_BYTES: Final = 64 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Inspected:
+class Inspected(Struct, frozen=True):
     """One pack of an export: what it proves, or why it does not."""
 
     name: str

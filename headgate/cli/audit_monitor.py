@@ -6,9 +6,10 @@ it keeps is what ``headgate audit verify --checkpoints`` is given later.
 
 import base64
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.audit_restores import ProvenRestore, explaining, proven_restores, set_aside
@@ -26,8 +27,7 @@ class AlarmError(HeadgateError):
     """The service does not keep what it has signed, or does not sign any more."""
 
 
-@dataclass(slots=True)
-class Monitor:
+class Monitor(Struct):
     """``folder`` holds a file for each checkpoint that was seen; the largest is where it goes on."""
 
     client: ApiClient

@@ -8,9 +8,10 @@ knew of the restore, and sets these checkpoints aside. They are renamed, never d
 import base64
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.audit.chain import header_hash, parse_header, payload_digest, unquoted
 from headgate.audit.model import EventType
@@ -29,8 +30,7 @@ type Continues = Callable[[Checkpoint, Checkpoint], bool]
 """Whether the log proves that the second checkpoint continues the first."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenRestore:
+class ProvenRestore(Struct, frozen=True):
     """``head_seq``: the newest event of the log in the backup. ``seq``: of the event that says so."""
 
     event_id: str

@@ -5,15 +5,15 @@ reads). Variables that *replace* a client's roots get the public roots and the g
 gate's alone.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, urlsplit
+
+from msgspec import Struct
 
 from headgate.runtime.agent_access import AgentAccess
 
 
-@dataclass(frozen=True, slots=True)
-class TrustFiles:
+class TrustFiles(Struct, frozen=True):
     """Files that clients are pointed to; made by ``headgate.cli.trust_files``.
 
     ``bundle``: public roots and the gate's, PEM; ``java_store``: the same as PKCS #12; ``wgetrc``: names the bundle.

@@ -3,11 +3,11 @@
 import os
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import click
+from msgspec.structs import replace
 
 from headgate.cli.client_environment import client_environment
 from headgate.cli.containers import CONTAINER_FORMATS, FILES_AT

@@ -1,7 +1,8 @@
 """What a check of ``headgate doctor`` finds."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class Verdict(StrEnum):
@@ -10,8 +11,7 @@ class Verdict(StrEnum):
     WRONG = "wrong"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """``NOTE``: works, but may not be intended."""
 
     verdict: Verdict

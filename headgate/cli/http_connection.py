@@ -9,10 +9,11 @@ import select
 import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode, urlsplit
 from weakref import finalize
+
+from msgspec import Struct
 
 from headgate.client.call import Call, unreachable
 from headgate.client.errors import error_of
@@ -22,8 +23,7 @@ _FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
 """ValueError: an address that is none, or a credential that no header can have."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReceivedAnswer:
+class ReceivedAnswer(Struct, frozen=True):
     """A response whose body was read (``headgate.client.answer.Answer``)."""
 
     url: str

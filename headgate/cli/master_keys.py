@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from headgate.cli.key_unwrapper import command_unwrapper
 from headgate.cli.local_data import data_dir_option, find_data
@@ -25,8 +26,7 @@ from headgate.vault.rotation import rotate as rotate_keys
 from headgate.vault.unwrapper import Unwrapper
 
 
-@dataclass(frozen=True, slots=True)
-class _Where:
+class _Where(Struct, frozen=True):
     keys_file: Path
     database: Secret
     captures: Path

@@ -1,8 +1,9 @@
 """What a command is given instead of a whole id: a name, the beginning of the id, its end, or as tables shorten it."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.cli.api_client import ApiClient
 from headgate.cli.short_id import is_short, is_whole, matching, the_one
@@ -14,8 +15,7 @@ _PAGE: Final = 200
 _PAGES: Final = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One kind of things that the API lists. ``names``: the members of a listed one by which it can be called;
     ``label``: the one that tells it from others. ``by_cursor``: its list goes on after a cursor, not at an offset."""
 

@@ -6,12 +6,12 @@ Here the process' settings become those of each part: the parts know nothing of 
 import asyncio
 import sys
 from contextlib import AbstractContextManager, closing, nullcontext
-from dataclasses import replace
 from datetime import timedelta
 from importlib import metadata
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from headgate.configuration.settings import Part, Settings, read_settings
 from headgate.kernel.extras import importing

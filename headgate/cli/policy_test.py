@@ -2,10 +2,10 @@
 
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import replace
 
 from headgate.cli.tables import safe, show_json
 from headgate.kernel.errors import ValidationError

@@ -2,10 +2,11 @@
 
 import asyncio
 import shlex
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
+from msgspec.structs import asdict
 
 from headgate.cli.backup import manifest_answer, passphrase_option
 from headgate.cli.backup_options import SizeLine, operator, passphrase_of

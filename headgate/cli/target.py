@@ -8,11 +8,11 @@ HEADGATE_TOKEN without an address, or with the instance's own: that person, at t
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import click
+from msgspec import Struct
 
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.kernel.errors import UnavailableError
@@ -24,8 +24,7 @@ from headgate.runtime.runtime_file import RuntimeInformation, read_runtime_file
 LOCAL_DATA: Final = Path(".headgate")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """The API's address and the token for it."""
 
     api_url: str

@@ -4,18 +4,18 @@ A wheel carries both (``hatch_build.py``); in a checkout the commit is git's and
 """
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 _PACKAGE: Final = Path(__file__).resolve().parent.parent
 _FILE: Final = _PACKAGE / "_build.json"
 _CHECKOUT: Final = _PACKAGE.parent / ".git"
 
 
-@dataclass(frozen=True, slots=True)
-class BuildInformation:
+class BuildInformation(Struct, frozen=True):
     """None: unknown."""
 
     commit: str | None

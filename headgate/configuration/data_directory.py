@@ -6,8 +6,9 @@ here too where the path is short enough (``headgate.runtime.folders``).
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 
 def default_data_directory(environment: Mapping[str, str] = os.environ) -> Path:
@@ -17,8 +18,7 @@ def default_data_directory(environment: Mapping[str, str] = os.environ) -> Path:
     return base / "headgate"
 
 
-@dataclass(frozen=True, slots=True)
-class DataDirectory:
+class DataDirectory(Struct, frozen=True):
     """The layout below ``root``. Private folders are made 0700 by whoever uses them first."""
 
     root: Path

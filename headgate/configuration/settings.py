@@ -7,11 +7,13 @@ compared by a test, so that a setting without documentation fails.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from headgate.configuration.data_directory import DataDirectory, default_data_directory
 from headgate.configuration.settings_file import SETTINGS_FILE, read_settings_file

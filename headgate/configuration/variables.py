@@ -5,11 +5,13 @@ Every error names the variable, its value (unless it is a secret) and what to do
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secret_file import require_secret
@@ -22,8 +24,7 @@ _SIZE = re.compile(r"(\d+)\s*(KiB|MiB|GiB)?")
 _QUOTA = re.compile(r"(\d{1,9})/(\d{1,9})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(Struct, frozen=True):
     """One row of the table of settings. ``default`` is text, as it would be set; None: unset."""
 
     name: str
@@ -127,8 +128,7 @@ def size_bytes(given: str) -> int:
     return int(match[1]) * _FACTORS[match[2] or ""]
 
 
-@dataclass(frozen=True, slots=True)
-class RequestQuota:
+class RequestQuota(Struct, frozen=True):
     """``count`` requests in ``seconds``."""
 
     count: int

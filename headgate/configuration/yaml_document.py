@@ -5,10 +5,10 @@ silently win (YAML 1.2, section 3.2.1.1 calls them an error).
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
@@ -41,8 +41,7 @@ def _construction_error(node: yaml.Node, problem: str) -> yaml.constructor.Const
     return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """One mapping of a document. ``where``: the file and the path to it, for errors."""
 
     where: str

@@ -6,9 +6,11 @@ that another person's browser was made to bring (CSRF, code injection; RFC 9700,
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.audit.model import EventType
@@ -44,8 +46,7 @@ from headgate.vault.service import Vault
 _ERROR_MAX: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Struct, frozen=True):
     """Where the person's browser goes next. ``scopes`` is what they will be asked to consent to."""
 
     connection: Connection
@@ -56,8 +57,7 @@ class Begun:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Returned:
+class Returned(Struct, frozen=True):
     """What the browser brings back (RFC 6749, section 4.1.2; ``issuer``: RFC 9207)."""
 
     state: Secret

@@ -1,7 +1,8 @@
 """A credential on its way: how it is written onto one call, and how its echo is masked in the answer."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.connections.credential import (
     CertificateCredential,
@@ -19,8 +20,7 @@ from headgate.protocols.http_call import HttpCall
 BASIC_PLACE = Place(Location.HEADER, "authorization", "Basic ")
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Struct, frozen=True):
     """What the calls of one connection, or of one name in the settings, carry."""
 
     place: Place

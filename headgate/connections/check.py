@@ -4,9 +4,11 @@ Asked by a person (test) and by the worker, every quarter of an hour and soon af
 broken from then on, and its owner is told; what does not answer stays as it is, for nothing is known.
 """
 
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Actor, EventType
@@ -40,8 +42,7 @@ class CheckOutcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """``message`` is for people, and holds nothing that the platform has written."""
 
     outcome: CheckOutcome

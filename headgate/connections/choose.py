@@ -5,9 +5,10 @@ else), and the scheme is https: a credential goes nowhere else.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.connections.errors import BrokenConnectionError, NoConnectionError
 from headgate.connections.inject import check_fillable
@@ -16,8 +17,7 @@ from headgate.connections.placeholders import find_placeholders, mentions_placeh
 from headgate.protocols.draft import ActionDraft
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionBook:
+class ConnectionBook(Struct, frozen=True):
     """An organization's connections, by the origin that they serve and by their name."""
 
     by_origin: Mapping[tuple[str, int], tuple[Connection, ...]] = MappingProxyType({})

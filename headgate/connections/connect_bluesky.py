@@ -1,8 +1,9 @@
 """Connections to Bluesky: an app password is asked for, and a session begun with it at once."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.connections.account import AccountChanged

@@ -1,8 +1,10 @@
 """Connections to an instance of Mastodon: by a token that somebody has, or by consent to an application made there."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.connections.account import AccountChanged
@@ -39,8 +41,7 @@ from headgate.vault.service import Vault
 MASTODON: Final = "mastodon"
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceStatus:
+class InstanceStatus(Struct, frozen=True):
     account: Account
     instance: str
     title: str | None

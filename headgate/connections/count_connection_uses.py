@@ -5,10 +5,10 @@ That a call used it is in the record of that call already, before it was sent; t
 
 import asyncio
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import structlog
+from msgspec import Struct
 
 from headgate.connections.model import Connection
 from headgate.connections.use_store import UseCount, count_uses
@@ -28,8 +28,7 @@ class _Subject(NamedTuple):
     agent_id: str
 
 
-@dataclass(slots=True)
-class _Count:
+class _Count(Struct):
     uses: int = 0
     rejected: int = 0
 

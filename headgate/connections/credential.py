@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
+from msgspec import Struct
+
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import MASK, Secret
@@ -11,16 +13,14 @@ SECRET_LENGTH_MIN: Final = 8
 """Of what is looked for in answers: a shorter one would be found in every text."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueCredential:
+class ValueCredential(Struct, frozen=True):
     """Written to the connection's place, after its prefix. ``beside``: other texts that must not come back."""
 
     value: Secret
     beside: tuple[Secret, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SigningCredential:
+class SigningCredential(Struct, frozen=True):
     """AWS Signature Version 4."""
 
     access_key_id: str
@@ -30,16 +30,14 @@ class SigningCredential:
     service: str
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateCredential:
+class CertificateCredential(Struct, frozen=True):
     """Shown in the TLS handshake (RFC 8446, section 4.4.2); the call itself stays as it is. PEM."""
 
     certificate: str
     private_key: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class ShownCertificate:
+class ShownCertificate(Struct, frozen=True):
     """A certificate with whose calls show it: two that differ in anything never share a TLS connection."""
 
     org_id: str

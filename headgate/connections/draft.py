@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from msgspec import Struct
 
 from headgate.connections.credential import SECRET_LENGTH_MIN
 from headgate.connections.model import ANY, AUTHORIZATION, ConnectionKind, Host, Location, Place
@@ -45,8 +45,7 @@ _PEM: Final = frozenset({"certificate", "private_key"})
 _MAY_BE_SHORT: Final = frozenset({"user", "password"})
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionDraft:
+class ConnectionDraft(Struct, frozen=True):
     name: str
     platform: str
     kind: ConnectionKind

@@ -1,13 +1,13 @@
 """SQL of consents that are under way: one row for each browser that was sent to a platform."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Flow:
+class Flow(Struct, frozen=True):
     org_id: str
     state_hash: str
     connection_id: str

@@ -6,10 +6,11 @@ The agent's own header, member or signature in that place goes: it never reaches
 import base64
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote, unquote_plus
+
+from msgspec.structs import replace
 
 from headgate.connections.credential import CertificateCredential, Credential, SigningCredential
 from headgate.connections.errors import NoConnectionError

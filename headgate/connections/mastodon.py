@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlencode
 
+from msgspec import Struct
+
 from headgate.connections.bluesky import Send
 from headgate.connections.draft import invalid, parse_hosts
 from headgate.connections.model import Host
@@ -35,8 +37,7 @@ class Application:
     client_secret: Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """As people write it, with the instance; and some of what its owner sees of it."""
 
     acct: str

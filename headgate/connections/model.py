@@ -3,10 +3,11 @@
 Nothing here is secret: this is what decisions, lists and the record may hold. The secret itself is in the vault.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import rfc3339
@@ -42,8 +43,7 @@ class Location(StrEnum):
     BODY = "body"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where the credential goes: a header (``name`` in lower case) after ``prefix``, a member of the query, or a member
     at the top of a JSON or form body."""
 
@@ -58,8 +58,7 @@ class Place:
 AUTHORIZATION: Final = Place(Location.HEADER, "authorization", "Bearer ")
 
 
-@dataclass(frozen=True, slots=True)
-class Host:
+class Host(Struct, frozen=True):
     """Exactly one origin; its scheme is https."""
 
     host: str
@@ -69,8 +68,7 @@ class Host:
         return f"{self.host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
-class Connection:
+class Connection(Struct, frozen=True):
     """``agents`` and ``tools``: which may use it; ``*`` in them: all. ``needs_placeholder``: only for calls that carry
     its placeholder; else for every call of these to its hosts. ``settings``: what its kind needs beside the secret.
     ``revision`` moves when a person changes it, or when it breaks. ``account_since``: when it last began to stand for

@@ -15,6 +15,8 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
+from msgspec import Struct
+
 from headgate.connections.draft import invalid
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import UnavailableError, ValidationError
@@ -40,8 +42,7 @@ class TokenUnavailableError(UnavailableError):
     """The platform did not answer, or not with a token: it may later."""
 
 
-@dataclass(frozen=True, slots=True)
-class OAuthClient:
+class OAuthClient(Struct, frozen=True):
     """How an organization is known at a platform. ``secret`` None: a public client (PKCE alone)."""
 
     client_id: str

@@ -4,9 +4,10 @@ The key of what is kept is the connection's revision: what a person changed is r
 was made on the new generation; what the worker has refreshed is read within ``KEPT_SECONDS``.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.connections.carried import Carried, carried_of
 from headgate.connections.certificate import is_usable, valid_until
@@ -23,8 +24,7 @@ KEPT_SECONDS: Final = 5.0
 _MOST_KEPT: Final = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(Struct, frozen=True):
     carried: Carried
     until: datetime
 

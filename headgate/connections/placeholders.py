@@ -8,8 +8,9 @@ for the policies, and refused: what a server decodes must not pass as something 
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.connections.model import PLACEHOLDER
 from headgate.protocols.draft import ActionDraft
@@ -21,8 +22,7 @@ _BYTES: Final = re.compile(_TEXT.pattern.encode())
 _BASIC: Final = b"basic "
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """``names`` of the connections, without the prefix, in all that was read; ``literal``: how many placeholders stand
     in the call as they are, those in the base64 of basic authentication included."""
 

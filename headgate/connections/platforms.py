@@ -1,10 +1,11 @@
 """The platforms that are known (``config/platforms.yaml``)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -29,8 +30,7 @@ _KINDS: Final[Mapping[str, tuple[ConnectionKind, ...]]] = MappingProxyType(
 _OAUTH: Final = (ConnectionKind.OAUTH2, ConnectionKind.BEARER)
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
+class Platform(Struct, frozen=True):
     """``client_authentication`` and ``body_format``: how its token endpoint is spoken to (RFC 6749, section 2.3.1;
     Notion takes JSON). ``account``: members of ``check_path``'s answer that say whose the credential is, the last
     of them for ever. ``parameters``: what its authorization endpoint wants besides."""

@@ -8,11 +8,11 @@ durable.
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM, Actor, EventType

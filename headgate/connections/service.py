@@ -4,9 +4,11 @@ A transaction is the caller's: these functions only take part in it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.store import find_agent
 from headgate.audit.model import EventType
@@ -33,8 +35,7 @@ MAX_CONNECTIONS: Final = 10_000
 CHECK_EVERY: Final = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """Whose calls a connection serves; None: as before. ``same_account``: ``secrets`` are known to be of the account
     that the connection stands for; ``seen_revision``: it is changed only where it is still that one."""
 

@@ -8,10 +8,11 @@ removed first. Tested against botocore's signer.
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 from urllib.parse import quote, unquote
+
+from msgspec.structs import replace
 
 from headgate.connections.credential import SigningCredential
 from headgate.protocols.http_call import HttpCall

@@ -1,7 +1,8 @@
 """What connections to social platforms have in common: how one is made, and whose it must be to be changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.connections.draft import ConnectionDraft
 from headgate.connections.model import AUTHORIZATION, Connection, ConnectionKind, Host
@@ -10,8 +11,7 @@ from headgate.kernel.errors import ConflictError
 from headgate.kernel.secrets import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(Struct, frozen=True):
     """What every connection is made with."""
 
     name: str

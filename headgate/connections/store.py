@@ -1,10 +1,10 @@
 """All SQL of connections. Every function runs inside a transaction of the organization."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -70,8 +70,7 @@ async def load_connections(db: database.Connection, org_id: str) -> Sequence[Con
     return [_connection(row) for row in await cursor.fetchall()]
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionList:
+class ConnectionList(Struct, frozen=True):
     connections: Sequence[Connection]
     total: int
     total_is_minimum: bool

@@ -1,9 +1,10 @@
 """SQL of how often connections are used."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -22,8 +23,7 @@ async def count_uses(connection: Connection, counts: Sequence[UseCount], at: dat
     await connection.execute("SELECT count_connection_uses(%s, %s, %s, %s, %s, %s)", [*columns, at])
 
 
-@dataclass(frozen=True, slots=True)
-class DayOfUse:
+class DayOfUse(Struct, frozen=True):
     day: date
     agent_id: str
     uses: int

@@ -8,10 +8,10 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Final, LiteralString
 
 import psycopg
+from msgspec import Struct
 from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
@@ -89,8 +89,7 @@ def note_for_commit(connection: Connection, note: object) -> None:
         connection.notes.append(note)
 
 
-@dataclass(frozen=True, slots=True)
-class PoolFigures:
+class PoolFigures(Struct, frozen=True):
     """Connections of this process. ``waiting``: callers that have none yet; the last two only rise."""
 
     size: int

@@ -1,6 +1,6 @@
 """How large the database is, by table; partitions count as their table. Estimates of the server's own statistics."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -15,15 +15,13 @@ _TABLES = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class TableFigures:
+class TableFigures(Struct, frozen=True):
     name: str
     bytes: int
     estimated_rows: int
 
 
-@dataclass(frozen=True, slots=True)
-class ServerFigures:
+class ServerFigures(Struct, frozen=True):
     version: str
     connections: int
     most_connections: int

@@ -19,6 +19,7 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 
 import psycopg
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 
@@ -34,8 +35,7 @@ _TABLES, _FUNCTIONS = "schema", "functions"
 type _Connection = psycopg.AsyncConnection[tuple[object, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Script:
+class Script(Struct, frozen=True):
     """A file of SQL. A line ``-- include package/file`` stands for that file of an installed package. The checksum
     covers the line, not the file.
     """

@@ -1,9 +1,10 @@
 """How many deliveries of an organization have not arrived yet, by the kind of their target."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -31,8 +32,7 @@ _STATE: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PendingDeliveries:
+class PendingDeliveries(Struct, frozen=True):
     """``deliveries``: up to 10,000 are counted. ``oldest_at``: when the oldest was made; None: there is none."""
 
     deliveries: int

@@ -5,8 +5,9 @@ At least once: a worker that is killed in between leaves an attempt that says so
 
 import random
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.db.database import Connection, Database
 from headgate.deliveries.model import Delivery, DeliveryStatus, SendResult, TargetKind
@@ -35,8 +36,7 @@ type Conclude = Callable[[Connection, Delivery, SendResult, DeliveryStatus | Non
 """Takes part in the transaction that ends the attempt; the status is None where it will be tried again."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deliver:
+class Deliver(Struct, frozen=True):
     """``prepare`` and ``conclude`` are the target's; the order of things is the same for all. ``turns``: how many of
     this process' places one target may take; the queue bounds those of an organization (``headgate.queue.shares``)."""
 

@@ -1,11 +1,12 @@
 """A delivery, its states and its attempts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.change import Change
 from headgate.kernel.errors import ConflictError
@@ -48,8 +49,7 @@ TRANSITIONS: Final[Mapping[DeliveryStatus, frozenset[DeliveryStatus]]] = Mapping
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """``payload`` is what is sent, to the byte; ``event_id`` None: a test."""
 
     org_id: str
@@ -70,8 +70,7 @@ class Delivery:
     told_in: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """``finished_at`` None: under way. ``status_code`` is the receiver's, where it answered with one."""
 
     attempt: int
@@ -85,8 +84,7 @@ class Attempt:
     latency_ms: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class SendResult:
+class SendResult(Struct, frozen=True):
     """How one attempt went. ``is_final``: trying again is of no use. ``reference``: what the receiver calls it."""
 
     succeeded: bool

@@ -1,10 +1,10 @@
 """All SQL of deliveries and their attempts. Every function runs inside a transaction of the organization."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -22,8 +22,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryFilter:
+class DeliveryFilter(Struct, frozen=True):
     """None means any."""
 
     target_kind: TargetKind
@@ -33,8 +32,7 @@ class DeliveryFilter:
     subject_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DeliveryPage:
+class DeliveryPage(Struct, frozen=True):
     deliveries: Sequence[Delivery]
     total: int
     total_is_minimum: bool

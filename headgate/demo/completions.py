@@ -1,11 +1,11 @@
 """The SDKs by which the demonstration's agent asks a model, where they are installed."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Completion:
+
+class Completion(Struct, frozen=True):
     """``module`` prints one streamed completion. ``variable``: prefix of the SDK's variables; ``path``: of its API."""
 
     package: str

@@ -11,12 +11,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
 import httpx
+from msgspec import Struct
 
 from headgate.demo.completions import COMPLETIONS, Completion
 from headgate.demo.service import InvoiceService
@@ -35,8 +35,7 @@ approval := {"hold_seconds": 2}
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """A running instance: where its parts are, and the credentials of both sides."""
 
     api_url: str

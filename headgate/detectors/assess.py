@@ -6,9 +6,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headgate.detectors.carried_text import CARRIED_TEXT_KINDS, finder_of_carried_text
 from headgate.detectors.commands import command_kinds, find_commands
@@ -74,8 +76,7 @@ _JOINED_DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {EmbeddedMod
 _LOOK_FOR_INSTRUCTIONS: Final = frozenset((EmbeddedModel.SAFETY, EmbeddedModel.INTENT, EmbeddedModel.INJECTION))
 
 
-@dataclass(frozen=True, slots=True)
-class Assessment:
+class Assessment(Struct, frozen=True):
     """``risk_score`` and ``confidence`` from 0 to 1; ``issues``: the kinds found, each once."""
 
     risk_score: float
@@ -86,8 +87,7 @@ class Assessment:
     inspection: Inspection
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """What a policy asks a model about a content. ``kinds``: that count; empty: all. ``aside``: what it asks about
     beside the content. ``joined``: what the content makes together with requests before it. ``call``: content and
     ``aside`` as one value, what signs in by the name of its field (``http.sent.cookie``), for ``HOST_NAMES``; None: the

@@ -1,9 +1,9 @@
 """``password = …`` in any of its spellings: configuration, code, JSON, command lines, and sentences."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from regorus import ByteMatch, BytePattern
 
 from headgate.detectors.model import Match
@@ -47,8 +47,7 @@ _APART: Final = BytePattern((_REST_OF_NAME + r"[ \t]+" + _VALUE).encode())
 _IN_SENTENCE: Final = BytePattern((_WORDS + rf"[ \t]*(?::|[ \t]{_IS}[ \t]*:?)[ \t]+([^\s\x00]{{5,128}})").encode())
 
 
-@dataclass(frozen=True, slots=True)
-class AssignedValue:
+class AssignedValue(Struct, frozen=True):
     start: int
     end: int
     confidence: float

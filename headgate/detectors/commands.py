@@ -9,11 +9,11 @@ shell would run it. The name of a file counts less in prose than by itself or in
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
@@ -54,8 +54,7 @@ _TRICKS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sign:
+class Sign(Struct, frozen=True):
     """``kind`` is what a match is called; ``weight`` how much one says, from 0 to 1; ``unless``: what, in the text that
     matches, makes it ordinary, as the name of a database for tests."""
 
@@ -70,8 +69,7 @@ class Sign:
                 yield found.span()
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
+class Commands(Struct, frozen=True):
     """``anchor``: what has to stand there for any sign to match, or for a shell to read another command. ``globbed``:
     names of files with their kinds, for patterns that a shell would expand to them (``/e?c/sh?dow``)."""
 

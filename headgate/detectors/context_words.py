@@ -2,10 +2,10 @@
 
 import string
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from regorus import KeywordSearch
 
 from headgate.configuration.resources import resource_path
@@ -27,8 +27,7 @@ def personal_data_document() -> Section:
     return document
 
 
-@dataclass(frozen=True, slots=True)
-class ContextWords:
+class ContextWords(Struct, frozen=True):
     """The ends of the words of each kind, in the order of the buffer."""
 
     ends: dict[str, list[int]]

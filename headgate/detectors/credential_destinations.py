@@ -5,10 +5,11 @@ Without this table, signing in would be a finding. Policies except header fields
 """
 
 import re
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -30,8 +31,7 @@ _WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 _WITHOUT_FORM: Final = "token"
 
 
-@dataclass(frozen=True, slots=True)
-class _Destination:
+class _Destination(Struct, frozen=True):
     """A host, or a pattern of one, and what the path begins with."""
 
     host: str
@@ -49,8 +49,7 @@ class _Destination:
 type _ByVendor = tuple[tuple[str, tuple[_Destination, ...]], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialDestinations:
+class CredentialDestinations(Struct, frozen=True):
     """By the vendor, which the names of its kinds of credentials begin with. ``keyed``: hosts that take a key without
     a form in a parameter with one of ``keyed_names``."""
 

@@ -8,9 +8,10 @@ for some vendors all of their hosts are known: ``config/detectors/credential_hom
 from base64 import b64decode
 from binascii import Error
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from ipaddress import IPv6Address, ip_address
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -22,8 +23,7 @@ from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Struct, frozen=True):
     begins: tuple[str, ...]
     hosts: tuple[str, ...]
     named: frozenset[str]

@@ -8,10 +8,10 @@ T1562.008). ``config/detectors/dangerous_calls.yaml`` is the table.
 
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from regorus import ByteMatch, BytePattern, KeywordSearch
 
 from headgate.configuration.resources import resource_path
@@ -27,8 +27,7 @@ _TEXT: Final = "text"
 _CALL: Final = "call"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """``patterns`` all match in one text, or anywhere in the call; the first says where. ``unless``: what makes it
     ordinary. ``near``: matches of so many bytes are found, those of over twice as many are not, as a long line has any
     two words somewhere. Not counted in the pattern: ``.{0,300}`` is compiled to 300 copies of ``.``."""
@@ -58,8 +57,7 @@ class Rule:
         return next(filter(None, (pattern.search(part, at, at + 2 * self.near) for at in windows)), None)
 
 
-@dataclass(frozen=True, slots=True)
-class DangerousCalls:
+class DangerousCalls(Struct, frozen=True):
     """``words``: of which each rule has one that stands wherever it matches; ``rules_of``: the rules of each word."""
 
     words: KeywordSearch

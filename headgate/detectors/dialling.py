@@ -7,11 +7,11 @@ compared with a country's patterns, compiled once. The rules are the library's o
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import phonenumbers
+from msgspec import Struct
 from phonenumbers.phonemetadata import PhoneMetadata, PhoneNumberDesc
 
 _COUNTRY_CODE_DIGITS: Final = range(1, 4)  # E.164, 6.2.1
@@ -21,8 +21,7 @@ _KINDS: Final = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Form:
+class _Form(Struct, frozen=True):
     """``lengths``: empty where the pattern says enough."""
 
     lengths: frozenset[int]
@@ -32,8 +31,7 @@ class _Form:
         return (not self.lengths or len(number) in self.lengths) and self.pattern.fullmatch(number) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Plan(Struct, frozen=True):
     """``leading``: the digits by which a region is told from others of its country code."""
 
     general: _Form

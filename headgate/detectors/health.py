@@ -6,10 +6,10 @@ Patient, and a resource such as Condition. ``config/detectors/health.yaml`` is t
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
@@ -37,8 +37,7 @@ _DATE: Final = BytePattern(
 _BIRTH: Final = "date_of_birth"
 
 
-@dataclass(frozen=True, slots=True)
-class HealthWords:
+class HealthWords(Struct, frozen=True):
     """``anchor``: any word of a class. ``person``: words for whose data it is."""
 
     anchor: BytePattern

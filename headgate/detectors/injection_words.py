@@ -8,10 +8,10 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, NamedTuple
 
+from msgspec import Struct
 from regorus import SignSearch
 
 from headgate.configuration.resources import resource_path
@@ -89,8 +89,7 @@ class Sign(NamedTuple):
     weight: float
 
 
-@dataclass(frozen=True, slots=True)
-class InjectionWords:
+class InjectionWords(Struct, frozen=True):
     """``names``: of each word that ``search`` numbers, ``names`` and ``orders``."""
 
     search: SignSearch

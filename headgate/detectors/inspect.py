@@ -1,9 +1,11 @@
 """One inspection: a text or a JSON value, some detectors, everything that they found and what they could not see."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Final, NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.detectors.decode import document_of, joined_document_of
 from headgate.detectors.document import SEPARATOR, Attachment, Document, JoinedText, Places, span_of
@@ -28,8 +30,7 @@ class Aside(NamedTuple):
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """What is looked for, and where. ``aside``: what is looked at beside the content. ``joined_detectors`` look at what
     the texts make together, also with ``joined``, those of earlier requests (``detectors.joined``). ``kinds``: that
     count; empty: all."""
@@ -101,8 +102,7 @@ class InspectedContent:
         return _LookedAt(self._limits, parts, self._began)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decoded:
+class _Decoded(Struct, frozen=True):
     """A document with its bytes, what could not be decoded, and how long it took."""
 
     document: Document

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from typing import Final
 
+from msgspec import Struct
 from regorus import BytePattern
 
 from headgate.detectors.alternatives import patterns_of
@@ -19,8 +19,7 @@ KEYWORDS_MAX: Final = 500
 KEYWORD_MAX_CHARACTERS: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Keywords:
+class Keywords(Struct, frozen=True):
     """``find`` is a detector, as ``find_secrets`` is one."""
 
     patterns: Sequence[BytePattern]

@@ -4,11 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from headgate.detectors.model import Gap, GapReason
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """Sizes in bytes of UTF-8. ``seconds_max``: for decoding and each detector; with ``is_for_all``, for all of them
     together. ``decoded_factor``: decoded texts may be this many times the input, and the floor."""
 

@@ -7,10 +7,11 @@ table.
 
 import re
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -28,8 +29,7 @@ _REGISTERED_LABELS: Final = 2
 _TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
 
 
-@dataclass(frozen=True, slots=True)
-class Product:
+class Product(Struct, frozen=True):
     """``hosts``: patterns of its tenants. ``named``: words of the first label that name it. ``*`` in
     ``paths`` is one segment."""
 
@@ -56,8 +56,7 @@ def label_names(host: str, words: frozenset[str]) -> bool:
     return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
 
 
-@dataclass(frozen=True, slots=True)
-class LogIns:
+class LogIns(Struct, frozen=True):
     """Names of fields. ``secrets`` take a password, no log-in without one of ``users``; ``alone`` take a token;
     ``of_programs``: the secret of who signs in for a user, beside one of them; ``beside``: what else such a body has.
     ``elsewhere``: hosts that anyone has at once."""

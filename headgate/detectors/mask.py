@@ -8,8 +8,10 @@ like a letter, a gap says so.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headgate.detectors.decode import document_of
 from headgate.detectors.document import SEPARATOR, Document, Origin, Path, Piece, path_of
@@ -28,8 +30,7 @@ _ARMOUR: Final = re.compile(r"-----[A-Z0-9 ]*-----|\\[nr]|[\r\n]+")  # RFC 7468,
 _KEY_LINE_MIN: Final = 32
 
 
-@dataclass(slots=True)
-class _Found:
+class _Found(Struct):
     """By the path of a value: which characters; of which text, where that is not the value itself; what was found in
     the JSON that it holds. ``names``: members whose name holds one."""
 
@@ -39,8 +40,7 @@ class _Found:
     names: set[Path] = field(default_factory=set)
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(Struct, frozen=True):
     """``kinds``: what was found, each once, and how often. With gaps, something was not looked at."""
 
     value: JsonValue

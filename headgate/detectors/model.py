@@ -5,9 +5,10 @@ decides by findings must hold what has gaps, because nothing found is then no pr
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
@@ -38,8 +39,7 @@ _LIMITS: Final = frozenset(
 """Large ordinary files meet these. What hides meets others: runs of combining marks, places to look at without end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """``path``: of the value inside the inspected JSON (RFC 9535, shorthand where it can be), ``$`` for a bare text.
 
     ``steps``: what was decoded on the way, outermost first; a JSON text inside is ``json:$.path``. ``offset`` counts
@@ -54,8 +54,7 @@ class Place:
         return {"path": self.path, "steps": list(self.steps), "offset": self.offset}
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """Characters of the text at ``path`` of the inspected value: what stands there as it is, undecoded."""
 
     path: tuple[str | int, ...]
@@ -75,8 +74,7 @@ def text_at_path(value: JsonValue, path: Iterable[str | int]) -> str | None:
     return value if isinstance(value, str) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """``kind``: what it is (``iban``, ``github_token``). ``confidence`` from 0 to 1. ``sample``: masked.
     ``span``: where it can be replaced; None: it stands encoded, or in a member's name."""
 
@@ -90,8 +88,7 @@ class Finding:
         return {"type": self.kind, "confidence": self.confidence, "sample": self.sample, **self.place.record()}
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
+class Gap(Struct, frozen=True):
     """``detail`` is a sentence for a person."""
 
     reason: GapReason
@@ -101,8 +98,7 @@ class Gap:
         return {"reason": self.reason.value, "detail": self.detail}
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Struct, frozen=True):
     """What a detector found in a buffer: bytes ``start`` to ``end`` of it."""
 
     kind: str
@@ -111,8 +107,7 @@ class Match:
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """All that was found, in the order of the places. ``complete``: nothing was left out."""
 
     findings: tuple[Finding, ...]

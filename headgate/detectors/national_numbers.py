@@ -2,10 +2,10 @@
 
 import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+from msgspec import Struct
 from regorus import ByteMatch, BytePattern
 
 from headgate.configuration.yaml_document import Section
@@ -23,8 +23,7 @@ _REACH_BYTES: Final = 48  # from the word to the number
 _LONGEST_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class NationalNumber:
+class NationalNumber(Struct, frozen=True):
     """``check``: the checksum, of python-stdnum; None: the number has none."""
 
     kind: str
@@ -43,8 +42,7 @@ def kinds_of_numbers() -> frozenset[str]:
     return frozenset(personal_data_document().section("numbers").members)
 
 
-@dataclass(frozen=True, slots=True)
-class NationalNumbers:
+class NationalNumbers(Struct, frozen=True):
     """``any_strict``: what one of the strict patterns finds, found in one pass; most texts have none."""
 
     known: tuple[NationalNumber, ...]

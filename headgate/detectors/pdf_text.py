@@ -10,10 +10,10 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
+from msgspec import Struct
 from regorus import BytePattern, container_of
 
 from headgate.detectors.containers import Member, UnscannableError
@@ -42,8 +42,7 @@ _PICTURES: Final = (b"/DCTDecode", b"/JPXDecode", b"/CCITTFaxDecode", b"/JBIG2De
 _UTF_16: Final = b"\xfe\xff"
 
 
-@dataclass(frozen=True, slots=True)
-class _Map:
+class _Map(Struct, frozen=True):
     """Of a ToUnicode stream: glyph numbers, all of ``width`` bytes, to text."""
 
     width: int

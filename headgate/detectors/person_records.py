@@ -8,11 +8,11 @@ for customers looks the same, so that a person decides.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from typing import Final
 
+from msgspec import Struct, field
 from regorus import BytePattern, LabelledPieces
 
 from headgate.configuration.resources import resource_path
@@ -79,8 +79,7 @@ _OF_LABEL: Final = {
 _FACTS: Final = tuple(_OF_LABEL.values())
 
 
-@dataclass(frozen=True, slots=True)
-class PersonWords:
+class PersonWords(Struct, frozen=True):
     """``labels``: whole names of members and columns, a group for each of ``_OF_LABEL``. ``in_text``: streets, and
     dates behind names; most texts have neither, which one pass tells."""
 
@@ -105,8 +104,7 @@ def _any_of(patterns: Sequence[str]) -> str:
     return "|".join(f"(?:{one})" for one in patterns)
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """The different values of each kind, and where the first of any stands."""
 
     values: dict[Fact, set[bytes]] = field(default_factory=lambda: {one: set() for one in Fact})

@@ -1,9 +1,9 @@
 """Heuristics by phrases: what a text asks for (intent), and whether it harms (safety): words, not meanings."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 
+from msgspec import Struct
 from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
@@ -13,8 +13,7 @@ from headgate.detectors.model import Match
 from headgate.detectors.table_entries import compiled, weight_of
 
 
-@dataclass(frozen=True, slots=True)
-class Phrase:
+class Phrase(Struct, frozen=True):
     category: str
     pattern: BytePattern
     weight: float

@@ -9,11 +9,11 @@ identifiers, with a marking as confidential, or as a conversation.
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 import re2
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -43,8 +43,7 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _IDENTIFIER: Final = re.compile(r"(?:utm_\w+|\w*_id|[a-z]\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class Prose:
+class Prose(Struct, frozen=True):
     """``reversed_words``: function words backwards that are no words themselves."""
 
     function_words: frozenset[str]

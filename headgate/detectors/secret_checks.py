@@ -8,8 +8,9 @@ import re
 import string
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.detectors.entropy import bits_per_character
 
@@ -41,8 +42,7 @@ _CLOSING: Final = ".,;)]" + _QUOTES
 _DATE_OR_VERSION: Final = re.compile(r"v?[0-9]+(?:[.:\-/T][0-9]+)*Z?")
 
 
-@dataclass(frozen=True, slots=True)
-class Placeholders:
+class Placeholders(Struct, frozen=True):
     """What stands where a secret would: as the whole value, or as a part of it, in lower case."""
 
     whole: frozenset[str]

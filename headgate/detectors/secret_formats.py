@@ -3,10 +3,10 @@
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
+from msgspec import Struct, field
 from regorus import BytePattern, KeywordSearch
 
 from headgate.configuration.resources import resource_path
@@ -23,8 +23,7 @@ _BEGINNING_BYTES_MIN: Final = 3
 """What is shorter begins too much else."""
 
 
-@dataclass(frozen=True, slots=True)
-class SecretFormat:
+class SecretFormat(Struct, frozen=True):
     """``before``: how many bytes before its keyword the pattern may begin; 0: it begins with the keyword. ``after``:
     how far behind the keyword's beginning it ends; ``near``: it may begin behind the keyword too. ``needs``: bytes
     without which there is none behind the keyword, however common that is. ``allowed``: values that are no credentials.
@@ -44,8 +43,7 @@ class SecretFormat:
     exact: BytePattern | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceValue:
+class ServiceValue(Struct, frozen=True):
     """How a service's credential looks where it is assigned to a name with the service's own in it."""
 
     kind: str
@@ -53,8 +51,7 @@ class ServiceValue:
     bits: float
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """A name to which a secret is assigned; ``by_person``: chosen by somebody, so that it may be short; ``weak``: of
     other things too, so that only what cannot be anything else counts."""
 
@@ -62,8 +59,7 @@ class Assignment:
     weak: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Keyword:
+class Keyword(Struct, frozen=True):
     """What one keyword is the beginning, or the name, of. ``beginnings`` only count at the beginning of a word."""
 
     length: int
@@ -78,8 +74,7 @@ class Keyword:
         return bool(self.others or self.services) or self.assignment is not None
 
 
-@dataclass(frozen=True, slots=True)
-class Keywords:
+class Keywords(Struct, frozen=True):
     """All in one pass; ``known`` by their numbers."""
 
     search: KeywordSearch
@@ -98,15 +93,13 @@ _ASSIGNMENTS: Final[Mapping[str, Assignment]] = {
 }
 
 
-@dataclass(slots=True)
-class _Entry:
+class _Entry(Struct):
     formats: list[SecretFormat] = field(default_factory=list)
     assignment: Assignment | None = None
     services: list[ServiceValue] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class SecretFormats:
+class SecretFormats(Struct, frozen=True):
     """``joined``: of ``keywords``, what counts in joined texts; ``beginnings``: what formats with a beginning of their
     own begin with; ``joined_beginnings``: those of them that count in joined texts; ``allowed``: values that are no
     credentials."""

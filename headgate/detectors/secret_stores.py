@@ -4,10 +4,11 @@ A few values without a form of a vendor, in the field that the store keeps; a co
 more. ``config/detectors/secret_stores.yaml`` is the table.
 """
 
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -19,8 +20,7 @@ _SECRETS_MAX: Final = 3
 _WRITES: Final = frozenset(("POST", "PUT", "PATCH"))
 
 
-@dataclass(frozen=True, slots=True)
-class SecretStore:
+class SecretStore(Struct, frozen=True):
     """``hosts``, ``paths``: patterns; of a path, ``*`` is any number of segments. ``field``: of the body."""
 
     hosts: tuple[str, ...]

@@ -7,11 +7,11 @@ ATT&CK T1657). Methods of JSON-RPC that send or sign a transaction count alone; 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
 from typing import Final
 
+from msgspec import Struct
 from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
@@ -62,8 +62,7 @@ _WRITES: Final = BytePattern(rb"(?m)^method: (?:POST|PUT)$")
 _WORD: Final = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+(?![a-z])")
 
 
-@dataclass(frozen=True, slots=True)
-class Transfers:
+class Transfers(Struct, frozen=True):
     methods: frozenset[str]
     verbs: frozenset[str]
     last: frozenset[str]

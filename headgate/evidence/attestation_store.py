@@ -1,8 +1,9 @@
 """What others said about checkpoints: co-signatures of witnesses, time stamps of authorities."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -14,8 +15,7 @@ class AttestationKind(StrEnum):
     """``document`` is a response of RFC 3161, in base64."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attestation:
+class Attestation(Struct, frozen=True):
     kind: AttestationKind
     name: str
     document: str

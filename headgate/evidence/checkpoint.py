@@ -4,8 +4,9 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.evidence.merkle import HASH_BYTES
 from headgate.evidence.note import KeyKind, NoteSignature, SignedNote, VerifierKey, check_key_name
@@ -18,8 +19,7 @@ _PROOF_HEADER: Final = "c2sp.org/tlog-proof@v1"
 MAX_PROOF_HASHES: Final = 63
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(Struct, frozen=True):
     """A tree head: which log, how many leaves, which root. We write no extension lines, and refuse them."""
 
     origin: str
@@ -30,8 +30,7 @@ class Checkpoint:
         return f"{self.origin}\n{self.size}\n{base64.b64encode(self.root).decode()}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class InclusionProof:
+class InclusionProof(Struct, frozen=True):
     """A tlog-proof: where an entry is, the way to the root, and the signed checkpoint (as text)."""
 
     index: int

@@ -5,11 +5,11 @@ not continue what was signed), events are recorded and sealed all the same, and 
 in the log and in the answer to whoever asks for checkpoints.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import structlog
+from msgspec import Struct
 from regorus import leaf_hashes
 
 from headgate.audit.chain import prev_hash_of
@@ -48,8 +48,7 @@ class InconsistentRecordError(ConflictError):
     """The record does not continue what was signed: somebody must look, and nothing is signed until then."""
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpointer:
+class Checkpointer(Struct, frozen=True):
     """Any number of workers may have one: the tree's lock, and the memory of what was signed, keep them from harm."""
 
     database: Database

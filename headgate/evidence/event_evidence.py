@@ -1,7 +1,8 @@
 """What it takes to check one event by hand: its exact hashed texts, its neighbours, and its place in a signed tree."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.chain import parse_header
 from headgate.db.database import Connection
@@ -19,8 +20,7 @@ _AROUND: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class EventEvidence:
+class EventEvidence(Struct, frozen=True):
     """``header`` is what the event's hash is of; ``salt`` and ``payload`` are None where they were erased.
     ``tree_size`` is that of the proof's checkpoint; without a proof ``proof_missing`` says why."""
 

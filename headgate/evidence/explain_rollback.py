@@ -1,7 +1,8 @@
 """After a verification: whether a restore from a backup explains that a checkpoint and the log do not agree."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.audit.chain_verifier import ChainFault, FaultReason
 from headgate.db.database import Connection

@@ -1,8 +1,9 @@
 """How far each target of the export has got."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -26,8 +27,7 @@ _FAILED: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ExportState:
+class ExportState(Struct, frozen=True):
     """``size``: the last checkpoint that the target has; ``failing_since`` None: it works."""
 
     target: str

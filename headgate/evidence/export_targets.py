@@ -5,10 +5,11 @@
 that often.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
+
+from msgspec import Struct
 
 from headgate.evidence.note import KeyKind, VerifierKey, parse_verifier_key
 from headgate.kernel.errors import ValidationError
@@ -18,15 +19,13 @@ _DEFAULT_RETAIN_DAYS: Final = 3650
 _TSA_EVERY_SECONDS: Final = 3600
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryTarget:
+class DirectoryTarget(Struct, frozen=True):
     folder: Path
     name: str
     every_seconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class BucketTarget:
+class BucketTarget(Struct, frozen=True):
     """``endpoint`` without a slash at the end; objects are locked for ``retain_days`` (compliance mode)."""
 
     endpoint: str
@@ -40,15 +39,13 @@ class BucketTarget:
     every_seconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class HttpTarget:
+class HttpTarget(Struct, frozen=True):
     url: str
     name: str
     every_seconds: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TimestampTarget:
+class TimestampTarget(Struct, frozen=True):
     """``roots``: certificates (PEM) that the authority must chain to; None: readers of its stamps look at that."""
 
     url: str
@@ -57,8 +54,7 @@ class TimestampTarget:
     roots: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessTarget:
+class WitnessTarget(Struct, frozen=True):
     """``prefix`` is the submission prefix of C2SP tlog-witness."""
 
     prefix: str

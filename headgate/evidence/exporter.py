@@ -5,12 +5,12 @@ that keep checkpoints, while witnesses and time-stamp authorities get the newest
 that fails for longer than ``alarm_after`` is an event of the record and an error in the log.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import httpx
 import structlog
+from msgspec import Struct
 
 from headgate.audit.model import SYSTEM, Event, EventType
 from headgate.audit.store import append
@@ -38,8 +38,7 @@ _BATCH: Final = 20
 ALARM_AFTER: Final = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Exporter:
+class Exporter(Struct, frozen=True):
     """Exports to one target; a worker has one for each."""
 
     database: Database

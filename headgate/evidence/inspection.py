@@ -6,10 +6,11 @@ proved by itself. Two packs that tell different things about one event are a for
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.evidence.pack_verifier import InvalidError, Key, read_members, verify_pack
 from headgate.kernel.canonical_json import canonical_bytes
@@ -19,8 +20,7 @@ _STUB: Final = '{"body":"erased","params":{}}'
 _DECISION: Final = ("decision", "reason", "risk_level", "policy_id", "evaluation_time_ms")
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedEvent:
+class InspectedEvent(Struct, frozen=True):
     """A row of the chain, and of the month."""
 
     seq: int
@@ -36,8 +36,7 @@ class InspectedEvent:
     payload: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class InspectedAction:
+class InspectedAction(Struct, frozen=True):
     """A row of the actions. ``request`` is a stub, and ``body_state`` erased, where the pack has none."""
 
     action_id: str
@@ -54,8 +53,7 @@ class InspectedAction:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(Struct, frozen=True):
     """One organization's record, as far as its packs tell."""
 
     org_id: str

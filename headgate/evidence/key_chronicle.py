@@ -6,9 +6,9 @@ tell it, in one transaction under the tree's lock: neither a restart nor a secon
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import structlog
+from msgspec import Struct
 
 from headgate.audit.model import SYSTEM, Event, EventType
 from headgate.audit.store import append
@@ -24,8 +24,7 @@ from headgate.kernel.errors import UnavailableError, ValidationError
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyChronicle:
+class KeyChronicle(Struct, frozen=True):
     """Any number of workers may have one. Keys are named by their identifiers in the keys' file."""
 
     database: Database

@@ -1,6 +1,6 @@
 """A signing key in a key management service, which signs by that service's own interface (``headgate.kms``)."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.evidence.verified_signature import verified
 from headgate.kernel.errors import UnavailableError
@@ -8,8 +8,7 @@ from headgate.kms.key_address import KeyAddress
 from headgate.kms.key_services import KeyServices
 
 
-@dataclass(frozen=True, slots=True)
-class KmsSigner:
+class KmsSigner(Struct, frozen=True):
     """A key in AWS KMS, or in the transit engine of Vault or OpenBao. ``services`` None: this process only verifies."""
 
     public_key: bytes

@@ -7,9 +7,10 @@ Pure; where the hashes of a large tree come from is ``tiles``'s matter. Hashes b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final
+
+from msgspec import Struct
 
 HASH_BYTES: Final = 32
 EMPTY_ROOT: Final = sha256().digest()
@@ -28,8 +29,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(Struct, frozen=True):
     """All that a growing tree must remember: the roots of its complete subtrees, the largest first.
 
     As many as ``size`` has bits set: 20 at most for a million leaves.

@@ -5,12 +5,12 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 
@@ -29,8 +29,7 @@ class KeyKind(IntEnum):
     COSIGNATURE = 0x04
 
 
-@dataclass(frozen=True, slots=True)
-class VerifierKey:
+class VerifierKey(Struct, frozen=True):
     """A public key under its name; ``text`` is how it is handed to others."""
 
     name: str
@@ -55,8 +54,7 @@ class VerifierKey:
         return True
 
 
-@dataclass(frozen=True, slots=True)
-class NoteSignature:
+class NoteSignature(Struct, frozen=True):
     name: str
     key_id: bytes
     signature: bytes
@@ -66,8 +64,7 @@ class NoteSignature:
         return f"— {self.name} {base64.b64encode(self.key_id + self.signature).decode()}\n"
 
 
-@dataclass(frozen=True, slots=True)
-class SignedNote:
+class SignedNote(Struct, frozen=True):
     """``text`` ends with a line end, and is what is signed."""
 
     text: str

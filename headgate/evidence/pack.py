@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.db.database import Connection, Database
 from headgate.evidence import pack_verifier
@@ -31,8 +33,7 @@ from headgate.vault.service import Vault
 _POLL_SECONDS: Final = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class ProofPack:
+class ProofPack(Struct, frozen=True):
     """``content`` is the ZIP; ``size`` the number of events of the tree that it rests on."""
 
     action_id: str

@@ -6,9 +6,10 @@ What people read of a pack is computed from the sealed events by the same functi
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.evidence import pack_verifier
 from headgate.evidence.attestation_store import Attestation, AttestationKind
@@ -20,8 +21,7 @@ from headgate.kernel.errors import UnavailableError
 _README: Final = (Path(__file__).parent / "pack_readme.txt").read_bytes()
 
 
-@dataclass(frozen=True, slots=True)
-class PackSources:
+class PackSources(Struct, frozen=True):
     """``rows`` are the action's events and those of its policies' versions, by ``seq``, with a path for each.
 
     ``note`` is the checkpoint as it was signed; ``policies`` are texts by (id, version). ``request`` None: it was

@@ -1,9 +1,9 @@
 """What a proof pack is made of, read from the database."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from psycopg.rows import tuple_row
 
 from headgate.db.database import Connection
@@ -42,8 +42,7 @@ _DROP_EVENT: Final = f"""
 """  # noqa: S608 - constants of this file
 
 
-@dataclass(frozen=True, slots=True)
-class SealedRow:
+class SealedRow(Struct, frozen=True):
     """An event as a pack carries it: its exact texts."""
 
     seq: int

@@ -5,8 +5,9 @@ checkpoint should overlook that, and nobody should take it for a forgery: the lo
 log ended then (docs/decisions/0091-a-rollback-that-the-log-explains.md).
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.audit.store import load_events
@@ -14,8 +15,7 @@ from headgate.db.database import Connection
 from headgate.kernel.clock import rfc3339
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRestore:
+class RecordedRestore(Struct, frozen=True):
     """``seq`` and ``event_id`` are of the event; ``head_seq``: the newest event of the log in the backup."""
 
     seq: int

@@ -6,10 +6,10 @@ The signature is verified with the public key before it is used, so a device tha
 key, makes no checkpoint. A key in AWS KMS, Vault or OpenBao signs by that service's own interface (``kms_signer``).
 """
 
-from dataclasses import dataclass
 from typing import Final
 
 import httpx
+from msgspec import Struct
 
 from headgate.evidence.verified_signature import verified
 from headgate.kernel.errors import UnavailableError
@@ -20,8 +20,7 @@ from headgate.outgoing.httpx_transport import open_operator_client
 SIGNATURE_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteSigner:
+class RemoteSigner(Struct, frozen=True):
     """``url`` without the token, which stands in a line's address where a password does."""
 
     public_key: bytes

@@ -6,10 +6,10 @@ and no proxy of the environment is asked.
 
 import base64
 import ssl
-from dataclasses import dataclass
 from typing import Final
 
 import httpx
+from msgspec import Struct
 
 from headgate.evidence.attestation_store import Attestation, AttestationKind
 from headgate.evidence.bucket import get_request, put_request
@@ -47,8 +47,7 @@ class WitnessBehindError(ExportError):
         self.size = size
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(Struct, frozen=True):
     """A checkpoint on its way; ``text`` is the signed note."""
 
     org_id: str

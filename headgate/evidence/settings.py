@@ -1,7 +1,8 @@
 """What checkpointing needs to know; made by the composition root from the process' configuration."""
 
-from dataclasses import dataclass
 from datetime import timedelta
+
+from msgspec import Struct
 
 from headgate.evidence.checkpointer import DEFAULT_EVENTS, DEFAULT_EVERY
 from headgate.evidence.export_targets import Target
@@ -9,8 +10,7 @@ from headgate.evidence.signed_memory import SignedMemory
 from headgate.evidence.signing_keys import SigningKeySource
 
 
-@dataclass(frozen=True, slots=True)
-class EvidenceSettings:
+class EvidenceSettings(Struct, frozen=True):
     """``keys`` sign, ``memory`` knows what was signed; a checkpoint after this time or so many events.
 
     ``targets``: where each is exported to.

@@ -4,15 +4,15 @@ A log must never sign two checkpoints of which one does not continue the other (
 What was signed before cannot be asked of the database, which is what is doubted.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError
 
 
-@dataclass(frozen=True, slots=True)
-class SignedMemory:
+class SignedMemory(Struct, frozen=True):
     """``folder`` is made at the first use (0700)."""
 
     folder: Path

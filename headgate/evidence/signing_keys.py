@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from msgspec import Struct
 
 from headgate.evidence.checkpoint import Checkpoint
 from headgate.evidence.note import KeyKind, NoteSignature, SignedNote, VerifierKey, check_key_name, parse_verifier_key
@@ -123,8 +124,7 @@ def _parse_private(line: str) -> tuple[str, LocalSigner]:
     return match[1], signer
 
 
-@dataclass(frozen=True, slots=True)
-class SigningKeySource:
+class SigningKeySource(Struct, frozen=True):
     """Where the keys are: ``text`` wins over the file. ``services``: as of ``parse_signing_keys``."""
 
     file: Path

@@ -6,9 +6,9 @@ holds leaf hashes, one of level n the roots of complete tiles of level n - 1.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from regorus import complete_root
 
 from headgate.evidence.merkle import HASH_BYTES, Frontier, fold_peaks, node_hash
@@ -17,14 +17,12 @@ TILE_LEVELS: Final = 5
 TILE_HASHES: Final = 1 << TILE_LEVELS
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class TileAddress:
+class TileAddress(Struct, frozen=True, order=True):
     level: int
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """The root of the complete subtree of 2**height leaves that begins at leaf ``number`` << ``height``."""
 
     height: int

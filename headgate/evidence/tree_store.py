@@ -1,10 +1,10 @@
 """The tree and its checkpoints in the database."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from psycopg.rows import tuple_row
 
 from headgate.audit.chain import genesis
@@ -35,8 +35,7 @@ _SAVE_PROBLEM: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(Struct, frozen=True):
     """Where an organization's tree stands. ``problem``: why no checkpoint can be signed, and since when."""
 
     frontier: Frontier
@@ -45,8 +44,7 @@ class Tree:
     problem_since: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCheckpoint:
+class StoredCheckpoint(Struct, frozen=True):
     """``note`` is the signed note's exact text."""
 
     size: int
@@ -54,8 +52,7 @@ class StoredCheckpoint:
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class NewLeaves:
+class NewLeaves(Struct, frozen=True):
     """Record hashes that the chain has and the tree has not, in order; ``first_header`` is that of the first."""
 
     first_header: str

@@ -1,8 +1,9 @@
 """The last verification of each log that runs in the background: one row an organization."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.kernel.errors import ConflictError, NotFoundError
@@ -14,8 +15,7 @@ _COLUMNS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BackgroundVerification:
+class BackgroundVerification(Struct, frozen=True):
     """``result`` is JSON; ``failure`` says why there is none. ``is_interrupted``: its process ended before it did."""
 
     run: str

@@ -7,9 +7,11 @@ administrator could not change: exported ones, and whatever a witness co-signed.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec import Struct
+from msgspec.structs import replace
 from regorus import leaf_hashes
 
 from headgate.audit.chain_store import range_of
@@ -37,8 +39,7 @@ def _no_progress(events: int) -> None:
     """Where nobody watches."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordVerification:
+class RecordVerification(Struct, frozen=True):
     """``chain`` says what is wrong first, whichever check found it. ``agreed``: the sizes of the signed checkpoints
     that the events were held against; ``signed_up_to``: the number of the last event that one of them covers.
     ``from_the_first``: the stored tree was of no use, so that the chain was verified from its first event on.

@@ -1,7 +1,8 @@
 """After the record: the tables that lists show, held against its events."""
 
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from headgate.audit.chain_verifier import ChainFault, FaultReason
 from headgate.db.database import Connection

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from headgate.evidence.checkpoint import (
     Checkpoint,
     cosignature,
@@ -28,8 +30,7 @@ SIZE_TYPE: Final = "text/x.tlog.size"
 MAX_REQUEST_BYTES: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class WitnessAnswer:
+class WitnessAnswer(Struct, frozen=True):
     """A status of HTTP, as the specification assigns them, and the body."""
 
     status: int

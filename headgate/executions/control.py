@@ -1,6 +1,6 @@
 """What people and agents may do with an execution: hurry it, retry it, tell how it ended, take it back."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.actions.masking import default_masker
 from headgate.actions.model import Action, ActionStatus, ExecutionStatus
@@ -19,8 +19,7 @@ from headgate.kernel.errors import ConflictError, ValidationError
 from headgate.kernel.ids import IdPrefix, new_id
 
 
-@dataclass(frozen=True, slots=True)
-class ControlExecutions:
+class ControlExecutions(Struct, frozen=True):
     """The use cases behind process, process-all, retry, outcome and cancel."""
 
     database: Database

@@ -6,9 +6,10 @@ Retry-After; RFC 9110, section 10.2.3, and RFC 6585, section 4) is believed.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.executions.model import RETRY_AFTER_MAX_SECONDS, ExecutionLimits, Settlement
 from headgate.kernel.canonical_json import JsonObject
@@ -20,8 +21,7 @@ _FINAL_FAILURES: Final = frozenset({OutgoingFailure.INVALID_REQUEST, OutgoingFai
 _UNKNOWN: Final = "outcome unknown: {reason}, after the call may have arrived; it is not sent again by itself"
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """``attempt`` counts from 1. ``chance`` in [0, 1)."""
 
     attempt: int

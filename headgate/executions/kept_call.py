@@ -1,8 +1,9 @@
 """A call that runs later, with its secrets, as it is kept in the vault (semantics.md, "Recording")."""
 
 import base64
-from dataclasses import dataclass
 from typing import Final, cast
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import UnavailableError
@@ -13,8 +14,7 @@ from headgate.protocols.http_call import HttpCall
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCall:
+class KeptCall(Struct, frozen=True):
     """The call as it was decided, and what policies see beside it when it is decided again."""
 
     tool: str

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -40,8 +40,7 @@ _MERGED: Final = "SELECT set_config('enable_mergejoin', 'on', true)"
 indexes alone, where the one that is rare would else be looked up for each of the other."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionFilter:
+class ExecutionFilter(Struct, frozen=True):
     """What to list; None means any. ``retryable``: failed, and the call is still kept (the dead letters)."""
 
     agent_id: str | None = None
@@ -53,8 +52,7 @@ class ExecutionFilter:
     retryable: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ListedExecution:
+class ListedExecution(Struct, frozen=True):
     """An execution with its action. ``can_retry``: it failed, and its call is still kept. ``due_at``: not before."""
 
     execution: Execution
@@ -75,8 +73,7 @@ class ListedExecution:
     can_retry: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionPage:
+class ExecutionPage(Struct, frozen=True):
     executions: Sequence[ListedExecution]
     total: int
     total_is_minimum: bool
@@ -152,8 +149,7 @@ async def _action_of(connection: Connection, org_id: str, execution_id: str) -> 
     return str(row["action_id"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Struct, frozen=True):
     """From which tables a page is chosen; the first of them says in which order its rows come."""
 
     tables: sql.Composable

@@ -1,10 +1,12 @@
 """How executions are limited, and what a claim says. Frozen types; limits are parsed from their document."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -24,8 +26,7 @@ RETRY_AFTER_MAX_SECONDS: Final = 3600.0
 """A destination that asks for a longer pause is not waited for: a person may retry."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionLimits:
+class ExecutionLimits(Struct, frozen=True):
     """Of one organization. ``breaker_failures`` in a row open a destination's breaker for ``breaker_seconds``, twice as
     long each time it fails again. ``timeout_seconds`` is for one attempt, connecting and the whole answer included."""
 
@@ -93,7 +94,7 @@ def parse_limits(document: JsonValue, most: Mapping[str, int] = LIMITS_MOST) -> 
 
 
 def limits_document(limits: ExecutionLimits) -> JsonObject:
-    return {field.name: getattr(limits, field.name) for field in fields(limits)}
+    return dict(asdict(limits))
 
 
 class ClaimOutcome(StrEnum):
@@ -107,8 +108,7 @@ class ClaimOutcome(StrEnum):
     BUSY = "busy"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """``started_at``: when the attempt that was claimed begins."""
 
     outcome: ClaimOutcome
@@ -117,8 +117,7 @@ class Claim:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class AttemptOf:
+class AttemptOf(Struct, frozen=True):
     """Whose attempt, and which: its number begins anew where a person gives an execution all its attempts again; when
     it was begun tells it apart from every other."""
 
@@ -126,8 +125,7 @@ class AttemptOf:
     started_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Settlement:
+class Settlement(Struct, frozen=True):
     """How an attempt, or what was never tried, ended. ``again_seconds``: it is tried again after so long.
     ``healthy``: whether the destination was there; None: it was not asked. ``withheld``: what policies about content
     said of an answer that nobody is shown. ``nothing_sent``: certainly not a byte of it left."""

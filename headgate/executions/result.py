@@ -1,8 +1,9 @@
 """What is kept of an answer: status, size, digest, and the body within limits, its secrets masked."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.actions.masking import mask
 from headgate.connections.echoes import EchoMask

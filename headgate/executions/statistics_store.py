@@ -4,10 +4,10 @@ The same few rows are read however much is stored: counts end at a limit, and fi
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -54,8 +54,7 @@ _ENDED: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStatistics:
+class ToolStatistics(Struct, frozen=True):
     tool: str
     succeeded: int
     failed: int
@@ -64,8 +63,7 @@ class ToolStatistics:
     p99_ms: float
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionStatistics:
+class ExecutionStatistics(Struct, frozen=True):
     """``queued`` may run now, ``scheduled`` wait for their time; of what waits, runs and has failed the first 10,000
     each are counted. Of the executions that ended within the window the newest ``sampled`` are added up, over
     ``sampled_seconds``."""
@@ -81,8 +79,7 @@ class ExecutionStatistics:
     tools: Sequence[ToolStatistics]
 
 
-@dataclass(frozen=True, slots=True)
-class DestinationState:
+class DestinationState(Struct, frozen=True):
     """One destination's breaker. ``failures`` in a row."""
 
     destination: str
@@ -92,8 +89,7 @@ class DestinationState:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingExecutions:
+class WaitingExecutions(Struct, frozen=True):
     """As in ``ExecutionStatistics``: the first 10,000 of each are counted. ``retryable``: failed, call still stored."""
 
     queued: int

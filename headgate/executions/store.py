@@ -1,8 +1,9 @@
 """All SQL of the executor: functions of ``schema/functions/executions``, and what it reads before it claims."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from msgspec import Struct
 
 from headgate.actions.execution_store import Orphan
 from headgate.audit.model import EventType
@@ -13,8 +14,7 @@ from headgate.executions.model import AttemptOf, Claim, ClaimOutcome, ExecutionL
 from headgate.kernel.canonical_json import canonical_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedExecution:
+class QueuedExecution(Struct, frozen=True):
     """A queued execution with what its decision needs. ``digest`` is of what was approved, as a reviewer may have
     edited it; ``requirements``: what its approval holds; None: it has none."""
 

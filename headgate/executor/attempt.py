@@ -1,9 +1,9 @@
 """Makes one attempt: sends the request, inspects the response by content policies, and judges the result."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import structlog
+from msgspec.structs import replace
 
 from headgate.connections.carried import Carried
 from headgate.connections.count_connection_uses import ConnectionUses

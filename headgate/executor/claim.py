@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.instance import Instance
 from headgate.audit.model import SYSTEM, payload_text
@@ -26,8 +27,7 @@ WAIT_IN_PLACE_SECONDS: Final = 1.0
 _LOOK_SECONDS: Final = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Claimed:
+class Claimed(Struct, frozen=True):
     """What a claim said, and the credential that the attempt carries. ``refusal``: why there is none to be had."""
 
     claim: Claim

@@ -1,7 +1,8 @@
 """Decides whether a queued execution may run now: reads its call again and decides it by current policies."""
 
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from headgate.break_glass.store import glass_used_by
 from headgate.db.database import Connection, Database
@@ -24,16 +25,14 @@ from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """``claimed``: where it could be claimed in the same transaction."""
 
     permitted: Permitted
     claimed: Claimed | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NotReady:
+class NotReady(Struct, frozen=True):
     """It must not run."""
 
     queued: QueuedExecution

@@ -3,8 +3,10 @@
 What was approved is what runs: the kept call's digest must be the action's.
 """
 
-from dataclasses import dataclass, replace
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.actions.digest import action_digest
 from headgate.actions.rego_input import rego_input
@@ -26,8 +28,7 @@ from headgate.tools.interpret import interpret
 from headgate.tools.match import CatalogueIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Permitted:
+class Permitted(Struct, frozen=True):
     """What an attempt needs, of one generation."""
 
     queued: QueuedExecution
@@ -36,8 +37,7 @@ class Permitted:
     decision: Decision
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why it does not run. ``decision``: where it is one that an exemption may go around."""
 
     reason: str

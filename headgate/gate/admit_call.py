@@ -5,9 +5,10 @@ exception, and the enforcement point forwards on nothing else.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct
 
 from headgate.actions.instance import Instance
 from headgate.actions.recorded_entry import ActionRow
@@ -62,8 +63,7 @@ type Enforced = Callable[[OrganizationState, Candidate], BoundCandidate]
 Raises DestinationBlockedError, NoConnectionError, BrokenConnectionError."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallGate:
+class CallGate(Struct, frozen=True):
     """The policy decision point of a proxy process."""
 
     pipeline: DecisionPipeline
@@ -86,8 +86,7 @@ class CallGate:
         return await pass_through(self.pipeline, self.callers, caller, call, call.bind)
 
 
-@dataclass(frozen=True, slots=True)
-class _InterceptedCall:
+class _InterceptedCall(Struct, frozen=True):
     gate: CallGate
     reading: Reading
     held: HeldCall

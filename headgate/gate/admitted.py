@@ -1,11 +1,11 @@
 """Permission to forward one call."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Admitted:
+
+class Admitted(Struct, frozen=True):
     """A call that may be forwarded once. Its recorded execution needs an outcome.
 
     At most one of ``approval_id`` and ``exemption_id`` (a grant, a broken glass) is what let it through.

@@ -1,6 +1,6 @@
 """Brings a caller and the state that decides the call to one generation."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.agents.authenticate import KeyRing
 from headgate.agents.model import KeyIdentity
@@ -10,16 +10,14 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 
 
-@dataclass(slots=True)
-class Caller:
+class Caller(Struct):
     """The key that was shown, and what that key says now. Calls of one connection share it."""
 
     key: Secret
     identity: KeyIdentity
 
 
-@dataclass(frozen=True, slots=True)
-class Callers:
+class Callers(Struct, frozen=True):
     """Of one process."""
 
     states: OrganizationStates

@@ -1,8 +1,9 @@
 """An action on its way to a decision. Pure."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import NewType
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from headgate.actions.digest import action_digest
 from headgate.actions.recorded_request import recorded_request
@@ -20,8 +21,7 @@ from headgate.protocols.mcp import McpExchange, McpId
 from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(Struct, frozen=True):
     """What only an explicit submission carries: its idempotency key, with its body's digest, and its parent.
     ``address``: where the call came from, for the record."""
 
@@ -34,8 +34,7 @@ class Submission:
 NO_SUBMISSION = Submission()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """An action on its way to a decision: everything about it that no policy changes, made once."""
 
     agent_id: str
@@ -52,13 +51,17 @@ class Candidate:
     """Of messages: their place among the others that the client has sent on this connection."""
 
 
-BoundCandidate = NewType("BoundCandidate", Candidate)
-"""With the connection that its call uses in one generation: policies, digest and record cover it. What is decided is
-bound; mypy finds a way in that forgets this step."""
+class BoundCandidate(Candidate, frozen=True):
+    """With the connection that its call uses in one generation: policies, digest and record cover it. What is decided
+    is bound; mypy finds a way in that forgets this step."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadAction:
+def bound(candidate: Candidate) -> BoundCandidate:
+    """``candidate``, which needs no connection or has it."""
+    return BoundCandidate(**asdict(candidate))
+
+
+class ReadAction(Struct, frozen=True):
     """What is still needed of an intercepted call when its params are not: while it waits, and while it is answered.
     ``host`` is empty where no call is made."""
 
@@ -127,13 +130,13 @@ def with_connection(candidate: Candidate, book: ConnectionBook, org_id: str) -> 
     Raises NoConnectionError, BrokenConnectionError.
     """
     if not book and not candidate.asks_for_connection:
-        return BoundCandidate(candidate)
+        return bound(candidate)
     draft = candidate.draft
     connection = choose(book, draft, candidate.agent_id, asks=candidate.asks_for_connection)
     if connection is None:
-        return BoundCandidate(candidate)
+        return bound(candidate)
     member = _member(connection)
-    bound = replace(
+    with_it = replace(
         candidate,
         connection=connection,
         digest=action_digest(draft, org_id=org_id, agent_id=candidate.agent_id, connection_id=connection.covered),
@@ -141,7 +144,7 @@ def with_connection(candidate: Candidate, book: ConnectionBook, org_id: str) -> 
         # The first member in canonical order: all others sort after it.
         request=b"{" + member + b"," + candidate.request[1:] if candidate.request else b"",
     )
-    return BoundCandidate(bound)
+    return bound(with_it)
 
 
 def _member(connection: Connection) -> bytes:

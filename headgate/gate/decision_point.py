@@ -1,7 +1,8 @@
 """Builds the policy decision point of a process that forwards calls."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.instance import Instance
 from headgate.approvals.wake_ups import WakeUps
@@ -18,8 +19,7 @@ from headgate.gate.record_rows import RecordedObserver, observe_nothing
 _OUTCOMES_WAIT_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionPoint:
+class DecisionPoint(Struct, frozen=True):
     """``instance`` lists what ``gate`` admitted until ``ends`` has reported its outcome."""
 
     gate: CallGate

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.actions.delegation import DEFAULT_DEPTH
 from headgate.actions.delegation_store import checked_chain
@@ -39,8 +40,7 @@ _NOBODY: Final = ("agt_00000000-0000-7000-8000-000000000000", "dry run")
 _PORTS: Final = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class HypotheticalCall:
+class HypotheticalCall(Struct, frozen=True):
     """A hypothetical call: an explicit action (the body of POST /v1/actions), or a request as it would be sent.
 
     ``agent_id`` None: an agent that no policy knows.
@@ -51,8 +51,7 @@ class HypotheticalCall:
     agent_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(Struct, frozen=True):
     """A call as the policies would see it, and the state that it would be decided on."""
 
     candidate: BoundCandidate
@@ -76,8 +75,7 @@ def _supposed(draft: ActionDraft, org_id: str, agent_id: str, agent_name: str) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class DryRunResult:
+class DryRunResult(Struct, frozen=True):
     hypothesis: Hypothesis
     rules: "RulesSaid"
     content: RehearsedContent
@@ -175,8 +173,7 @@ class DryRun:
         return draft_of(submission, self._catalogue, chain)
 
 
-@dataclass(frozen=True, slots=True)
-class RulesSaid:
+class RulesSaid(Struct, frozen=True):
     """What rule policies decide, and what each enabled one says. ``asked``: the ids of those that the live path would
     have asked."""
 
@@ -223,8 +220,7 @@ class ExplainedRules:
         return RulesSaid(decision, explanations, frozenset(enforced & asked))
 
 
-@dataclass(frozen=True, slots=True)
-class GivenRules:
+class GivenRules(Struct, frozen=True):
     """A decision of rule policies that is known already."""
 
     decision: Decision

@@ -5,8 +5,8 @@ the one at hand. The record keeps both versions with their digests.
 """
 
 import json
-from dataclasses import dataclass
 
+from msgspec import Struct
 from redis.asyncio import Redis
 
 from headgate.actions.digest import action_digest
@@ -43,8 +43,7 @@ from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class EditApproval:
+class EditApproval(Struct, frozen=True):
     """The use case behind approving with ``params``."""
 
     database: Database

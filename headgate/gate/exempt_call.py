@@ -5,9 +5,10 @@ records the action, before the first byte is sent. A claim that fails leaves the
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec.structs import replace
 
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.gate.pipeline import DecideAgain, Decided

@@ -1,7 +1,8 @@
 """Refuses a call that holds a canary token of its organization. No exemption, approval or policy overrides it."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.canaries.mask import mask_canaries
 from headgate.canaries.model import FoundCanary, TooManyPlacesError
@@ -34,7 +35,7 @@ async def masked_candidate(state: OrganizationState, candidate: BoundCandidate, 
     """``candidate`` as it is recorded where it held canaries: without their values. Raises UnavailableError."""
     async with turns.turn(state.org_id, candidate.agent_id) as turn:
         request = await turn.in_thread(mask_canaries, state.canaries, candidate.request)
-    return BoundCandidate(replace(candidate, request=request))
+    return replace(candidate, request=request)
 
 
 def _found(state: OrganizationState, candidate: BoundCandidate) -> list[FoundCanary]:

@@ -7,11 +7,11 @@ the worker closes the execution as failed, outcome unknown.
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.actions.instance import Instance
 from headgate.actions.recorded_entry import OutcomeRow
@@ -30,8 +30,7 @@ _FIRST_RETRY_SECONDS: Final = 0.1
 _LAST_RETRY_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionOutcome:
+class ExecutionOutcome(Struct, frozen=True):
     """``result`` is what is kept of the answer: status, size_bytes, sha256, duration_ms, content_type.
 
     ``withheld``: why the agent did not see it, with what policies about content said. ``nothing_sent``: no byte of the

@@ -4,9 +4,10 @@ Each step acts on the newest approval of the digest, in one statement that check
 """
 
 import asyncio
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.actions.instance import Instance
 from headgate.actions.recording_store import RecordingOutcome
@@ -18,7 +19,6 @@ from headgate.approvals.store import newest_for_digest
 from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Connection, Database
 from headgate.gate.admitted import Admitted
-from headgate.gate.candidate import BoundCandidate
 from headgate.gate.finish_execution import ExecutionEnds
 from headgate.gate.held_call import HeldCall, Pending
 from headgate.gate.pipeline import DecideAgain, Decided
@@ -209,7 +209,7 @@ async def _with_body(decided: Decided) -> Decided:
         request = await asyncio.to_thread(with_unparsed_body, candidate.request, call)
     else:
         request = with_unparsed_body(candidate.request, call)
-    return replace(decided, candidate=BoundCandidate(replace(candidate, request=request)))
+    return replace(decided, candidate=replace(candidate, request=request))
 
 
 def _pending(approval: Approval) -> Pending:

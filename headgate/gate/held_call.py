@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, Protocol
+
+from msgspec import Struct, field
 
 from headgate.approvals.wake_ups import Waiter
 from headgate.connections.model import Connection
@@ -23,8 +24,7 @@ class Client(Protocol):
     def connected(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """An undecided approval."""
 
     approval_id: str
@@ -37,8 +37,7 @@ def _waits_on() -> None:
     """A client that names no deadline."""
 
 
-@dataclass(slots=True, eq=False)
-class HeldCall:
+class HeldCall(Struct, eq=False):
     """One request while it is held: who waits, for what, until when (the event loop's clock).
 
     ``client_seconds``: for how long from now the client reads an answer; asked once, when the call is held.

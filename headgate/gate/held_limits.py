@@ -6,8 +6,9 @@ A call above the limit gets the response of an ended hold: its approval stays op
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 HELD_OF_AGENT_MAX: Final = 128
 HELD_OF_APPROVAL_MAX: Final = 32
@@ -16,8 +17,7 @@ type AgentKey = tuple[str, str]
 """Organization and agent."""
 
 
-@dataclass(slots=True)
-class HeldCounts:
+class HeldCounts(Struct):
     """``most_of_agent``, ``most_of_approval``: None: any number."""
 
     most_of_agent: int | None = HELD_OF_AGENT_MAX

@@ -7,7 +7,8 @@ steps, so that an approval is used only while current policies agree.
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.actions.instance import Instance
 from headgate.agents.model import KeyIdentity
@@ -36,8 +37,7 @@ def unwatched(_held: HeldCall) -> AbstractContextManager[None]:
     return nullcontext()
 
 
-@dataclass(frozen=True, slots=True)
-class HoldTimes:
+class HoldTimes(Struct, frozen=True):
     """Defaults where no policy names a time, and where an agent asks about an action."""
 
     hold_seconds: float

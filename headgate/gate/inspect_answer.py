@@ -7,9 +7,11 @@ it finds. The policies are those that decided the call.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.detectors.assess import EmbeddedModel
 from headgate.gate.candidate import ReadAction
@@ -45,8 +47,7 @@ _WITHHOLD: Final = "withhold"
 _JUDGE: Final = "judge"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
+class Verdicts(Struct, frozen=True):
     """What the policies said of one answer, or of one stretch of a stream. ``withheld``: why the agent does not see
     it, in words that give nothing away of it; None: it may. ``masked``: what the agent gets in place of the body."""
 
@@ -105,8 +106,7 @@ def shown_inspection(inspection: JsonObject) -> JsonObject:
     return {**inspection, "nlp": [_shown(entry) for entry in entries if isinstance(entry, dict)]}
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerJudge:
+class AnswerJudge(Struct, frozen=True):
     """The policies that look at the answer of one call."""
 
     evaluator: Evaluator

@@ -1,9 +1,10 @@
 """Applies content policies to what the rules do not deny. They only make a decision stricter."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from time import time
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.detectors.assess import EXACT_MODELS
 from headgate.detectors.document import JoinedText

@@ -7,9 +7,10 @@ reported, because a detector that finds nothing in it proves nothing.
 import codecs
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from regorus import as_text
 
 from headgate.detectors.document import Attachment
@@ -46,8 +47,7 @@ _MESSAGES: Final = "messages"
 _NOT_TEXT: Final = "the body is not text"
 
 
-@dataclass(frozen=True, slots=True)
-class AnsweredCall:
+class AnsweredCall(Struct, frozen=True):
     """What was called."""
 
     tool: str
@@ -59,8 +59,7 @@ class AnsweredCall:
         return self.operation in CARD_OPERATIONS
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A whole answer, or its beginning. ``body`` is as it came, still in its content coding."""
 
     head: AnswerHead
@@ -133,8 +132,7 @@ def _with_body(value: JsonObject, decoded: bytes, charset: str) -> JudgedContent
     return JudgedContent(value, unread)
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(Struct, frozen=True):
     """What a server says of the tools that it offers. ``other_tools``: names of other servers' tools."""
 
     offered: Sequence[JsonObject]

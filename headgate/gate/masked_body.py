@@ -7,9 +7,10 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
 from regorus import as_text
 
 from headgate.kernel.canonical_json import parse_strict
@@ -39,8 +40,7 @@ _CHARACTER: Final = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedBody:
+class MaskedBody(Struct, frozen=True):
     """``count``: how many stretches were replaced; ``kinds``: of what, each once."""
 
     body: bytes

@@ -7,8 +7,9 @@ is a text or a JSON document of its own. All else stays as it is: names, identif
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from headgate.gate.masked_body import MaskedBody, is_utf_8, masked_text, replaceable_text
 from headgate.kernel.canonical_json import JsonValue, parse_strict

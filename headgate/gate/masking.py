@@ -1,11 +1,11 @@
 """What policies that mask did to the content of one call."""
 
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Masking:
+
+class Masking(Struct, frozen=True):
     """``body``: sent in place of the client's content; None: that content is sent. ``is_complete``: nothing that a
     policy masks is left in what is sent. Where it is False, something is left, or may be."""
 

@@ -1,7 +1,8 @@
 """What an agent is offered by an MCP server that it runs itself: ``headgate mcp`` asks before it passes a list on."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
@@ -17,8 +18,7 @@ from headgate.protocols.mcp import LIST_OPERATION
 from headgate.protocols.mcp_tool_list import OfferedTool
 
 
-@dataclass(frozen=True, slots=True)
-class OfferTools:
+class OfferTools(Struct, frozen=True):
     """The use case behind POST /v1/mcp-tools/offer."""
 
     callers: Callers

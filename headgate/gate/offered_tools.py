@@ -5,9 +5,11 @@ or there was no time to ask, a tool is offered (docs/decisions/0072-offer-only-t
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.model import KeyIdentity
 from headgate.connections.errors import BrokenConnectionError, NoConnectionError
@@ -35,8 +37,7 @@ class RulesInTurns(Protocol):
         """Raises UnavailableError."""
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """What becomes of a list. ``denied``: the tools that are not offered, each with the denial of all its calls;
     ``first_seen``: how many nobody has seen before; ``changed``: those that are not what was accepted. ``elsewhere``:
     the names of other servers' tools, where policies about content look at answers."""
@@ -47,8 +48,7 @@ class Offer:
     elsewhere: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class ToolListing:
+class ToolListing(Struct, frozen=True):
     """One request for a server's tools. ``draft`` is its own, which the calls of its tools share but for their name."""
 
     rules: RulesInTurns

@@ -6,11 +6,11 @@ stale snapshot costs a reload and never a wrong decision. A poll keeps it warm.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.agent_sessions.model import reads_sessions
 from headgate.agents.kill_switch import current_stops
@@ -58,8 +58,7 @@ _POLL_SECONDS: Final = 0.5
 _NO_GRANTS: Final = GrantBook()
 
 
-@dataclass(frozen=True, slots=True)
-class OrganizationState:
+class OrganizationState(Struct, frozen=True):
     """Everything of an organization that a decision depends on, as of ``generation``.
 
     ``shadows``: None where no policy only watches. ``rules`` and ``around`` are what both were made from.

@@ -13,10 +13,12 @@
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
 from typing import Final, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headgate.agents.model import KeyIdentity
 from headgate.gate.caller import Caller, Callers
@@ -62,8 +64,7 @@ async def recall_nothing() -> Recalled:
     return NOTHING_RECALLED
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionPipeline:
+class DecisionPipeline(Struct, frozen=True):
     """``observe`` receives each decision of steps 1 and 2, and of canary tokens."""
 
     precondition: Precondition
@@ -92,8 +93,7 @@ class DecisionPipeline:
         return self.precondition(state, candidate) or self.rules.at_once(state, candidate)
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """A call with its decision, and whose it is; all of one generation."""
 
     state: OrganizationState
@@ -109,15 +109,13 @@ class DecideAgain(Enum):
     AWAKE = "awake"
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """The call waits for a person. Nothing of a large call is kept meanwhile: ``wait`` holds no candidate."""
 
     wait: Callable[[], Awaitable[DecideAgain]]
 
 
-@dataclass(frozen=True, slots=True)
-class Masked:
+class Masked(Struct, frozen=True):
     """A call in which something was replaced: what is sent, recorded, and approved in place of the other."""
 
     candidate: BoundCandidate

@@ -3,11 +3,11 @@
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
+from msgspec import Struct
 from redis.asyncio import Redis
 
 from headgate.classifiers.classifiers import Classifiers
@@ -56,8 +56,7 @@ class DecidingSettings(Protocol):
     def classifiers_dir(self) -> Path | None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class MarkedThreads:
+class MarkedThreads(Struct, frozen=True):
     """Whose marker says which policy each thread evaluates; ``shadow`` None: none evaluates shadow policies."""
 
     loop: str
@@ -65,8 +64,7 @@ class MarkedThreads:
     shadow: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Deciding:
+class Deciding(Struct, frozen=True):
     """``shared``: the windows of agents' requests that processes share; None: without Valkey."""
 
     vault: Vault

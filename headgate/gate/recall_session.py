@@ -3,7 +3,7 @@
 The record keeps the summary with the request, so that a replay decides by what was known; the digest leaves it out.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.agent_sessions.memory import SessionMemory
 from headgate.agent_sessions.model import SessionCall
@@ -20,7 +20,7 @@ def with_session(candidate: BoundCandidate, memory: SessionMemory, org_id: str) 
     # The last member in canonical order: of the request's members none sorts after it.
     member = b',"session":' + canonical_bytes(summary) + b"}"
     request = candidate.request[:-1] + member if candidate.request else candidate.request
-    return BoundCandidate(replace(candidate, rego_input=candidate.rego_input[:-1] + member, request=request))
+    return replace(candidate, rego_input=candidate.rego_input[:-1] + member, request=request)
 
 
 def session_call(decided: Decided, at: float) -> SessionCall:

@@ -3,7 +3,7 @@
 The record keeps it with the request, so that a replay decides by what was known; the digest leaves it out.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.db.database import Database
 from headgate.gate.candidate import BoundCandidate
@@ -22,7 +22,7 @@ def with_usage(candidate: BoundCandidate, memory: UsageMemory, state: Organizati
     # The last member in canonical order: of the request's members none sorts after it.
     member = b',"usage":' + canonical_bytes(summary) + b"}"
     request = candidate.request[:-1] + member if candidate.request else candidate.request
-    return BoundCandidate(replace(candidate, rego_input=candidate.rego_input[:-1] + member, request=request))
+    return replace(candidate, rego_input=candidate.rego_input[:-1] + member, request=request)
 
 
 async def read_usage(database: Database, memory: UsageMemory, org_id: str) -> None:

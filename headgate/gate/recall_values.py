@@ -4,8 +4,9 @@ The digest leaves it out: the same call sent again is the same call, whatever it
 """
 
 import json
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.actions.masking import mask
 from headgate.gate.candidate import BoundCandidate
@@ -30,10 +31,10 @@ def with_origins(candidate: BoundCandidate, memory: ValueMemory, rules: Provenan
         for path in _HOSTS:
             origins.pop(path, None)
     if not origins:
-        return BoundCandidate(replace(candidate, rego_input=candidate.rego_input[:-1] + b',"provenance":{}}'))
+        return replace(candidate, rego_input=candidate.rego_input[:-1] + b',"provenance":{}}')
     # The last member in canonical order: of the request's members none sorts after it.
     request = candidate.request[:-1] + _member(_recorded(origins)) if candidate.request else candidate.request
-    return BoundCandidate(replace(candidate, rego_input=candidate.rego_input[:-1] + _member(origins), request=request))
+    return replace(candidate, rego_input=candidate.rego_input[:-1] + _member(origins), request=request)
 
 
 def _member(origins: JsonObject) -> bytes:

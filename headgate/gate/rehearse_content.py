@@ -1,7 +1,9 @@
 """Applies content policies in a dry run. Records and counts nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.judge_content import concerned_policies, judge, tighten
@@ -13,8 +15,7 @@ from headgate.nlp_policies.rehearsal import Rehearsals
 from headgate.policies.model import Decision, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsedPolicy:
+class RehearsedPolicy(Struct, frozen=True):
     """One that the live path would have asked. ``result`` None: left out, or after another's deny not waited for.
     ``question``: what a language model was asked, secrets masked; None: none was.
     """
@@ -25,8 +26,7 @@ class RehearsedPolicy:
     is_left_out: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RehearsedContent:
+class RehearsedContent(Struct, frozen=True):
     decision: Decision
     policies: tuple[RehearsedPolicy, ...]
 

@@ -5,10 +5,11 @@ whose tool has no executor stays allowed or approved, and the agent carries it o
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.model import ActionStatus
 from headgate.actions.recorded_entry import ActionRow
@@ -46,8 +47,7 @@ INLINE_ACTION_BYTES_MAX: Final = 16 << 10
 """Of lists in a list, a millisecond for each of three steps."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubmittedAction:
+class SubmittedAction(Struct, frozen=True):
     """The answer for a new action."""
 
     action_id: str
@@ -58,8 +58,7 @@ class SubmittedAction:
     execution_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DuplicateAction:
+class DuplicateAction(Struct, frozen=True):
     """The idempotency key was used before, for the same body: the original's current state is the answer."""
 
     action_id: str

@@ -6,9 +6,10 @@ be the one that was approved.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.actions.kept_bodies import with_kept_bodies
 from headgate.actions.model import ActionDetail, ActionStatus
@@ -47,8 +48,7 @@ from headgate.vault.service import Vault
 _COVERED: Final = ("params", "context", "delegation")
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
+class Taken(Struct, frozen=True):
     """The agent may carry it out now, once. ``edited``: the params that a reviewer approved in place of its own."""
 
     action_id: str
@@ -56,8 +56,7 @@ class Taken:
     edited: JsonObject | None
 
 
-@dataclass(frozen=True, slots=True)
-class TakeAction:
+class TakeAction(Struct, frozen=True):
     """The use case behind POST /v1/actions/{id}/take. ``pipeline``: stops deny before any policy is asked."""
 
     pipeline: DecisionPipeline
@@ -100,8 +99,7 @@ class TakeAction:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Taking:
+class _Taking(Struct, frozen=True):
     """One action on its way through the pipeline."""
 
     use_case: TakeAction

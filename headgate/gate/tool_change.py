@@ -4,7 +4,7 @@ The digest leaves it out, as the bytes of the call are the same; the record keep
 decides by what was known.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input

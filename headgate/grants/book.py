@@ -5,17 +5,17 @@ How much is left of one is not known here, only in the database, where it is cla
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+
+from msgspec import Struct
 
 from headgate.grants.model import Grant, why_not_answered
 from headgate.kernel.canonical_json import JsonObject
 from headgate.policies.model import Requirement
 
 
-@dataclass(frozen=True, slots=True)
-class Covering:
+class Covering(Struct, frozen=True):
     """A grant that covers a call, and what the call adds to its sum (0 where it has none)."""
 
     grant_id: str

@@ -7,13 +7,13 @@ match the whole text.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 import re2
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import ValidationError
@@ -36,8 +36,7 @@ class ConditionKind(StrEnum):
     RANGE = "range"
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """``values`` are canonical JSON for ``equals`` and ``one_of``; ``text`` is the prefix or the pattern."""
 
     param: str

@@ -3,9 +3,11 @@ process with its next decision (semantics.md, "Fresh state"). A transaction is t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.model import AgentStatus
 from headgate.agents.store import get_agent
@@ -36,8 +38,7 @@ from headgate.policies.store import load_enabled
 from headgate.policies.terms import Duty
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(Struct, frozen=True):
     """How far a grant reaches. ``max_sum`` and the scope's ``sum_param`` are set together or not at all."""
 
     expires_at: datetime
@@ -46,8 +47,7 @@ class Bounds:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Calls:
+class Calls(Struct, frozen=True):
     """Which of an agent's calls a grant is for."""
 
     tool: str

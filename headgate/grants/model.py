@@ -6,11 +6,13 @@ now would want, by the same rules (headgate.approvals.standing), each time it is
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.scopes import is_administrator, may_approve
 from headgate.approvals.standing import NO_PARTIES, Named, Parties, is_met, standing_in
@@ -32,8 +34,7 @@ class GrantStatus(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True, slots=True)
-class Granter:
+class Granter(Struct, frozen=True):
     """Who stands for it, and what held when they said so; of a grant that is read to be used, what holds now."""
 
     voter_id: str
@@ -43,8 +44,7 @@ class Granter:
     groups: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Which calls: those whose params meet all ``conditions``; or the one call of this ``digest``, to the byte.
 
     ``sum_param`` is the param that is added up, where there is a bound on the sum.
@@ -69,8 +69,7 @@ class Scope:
         return amount if amount is not None and amount >= 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(Struct, frozen=True):
     """One grant as its row says. ``max_sum`` None: only uses are counted. ``parties`` are those who may have to be kept
     apart from approving what it lets through, as of when it was read."""
 

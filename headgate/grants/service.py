@@ -2,7 +2,7 @@
 next decision (semantics.md, "Fresh state"). A transaction is the caller's.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.approvals.voting import Voter
 from headgate.audit.model import EventType

@@ -1,11 +1,12 @@
 """Grants in the database. They are claimed by ``use_exemption`` (headgate.approvals.exemption_store)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from typing import Final, LiteralString
 
+from msgspec import Struct
+from msgspec.structs import replace
 from psycopg import sql
 
 from headgate.approvals.group_store import groups_by_user
@@ -33,8 +34,7 @@ _STATUS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class GrantFilter:
+class GrantFilter(Struct, frozen=True):
     """What to list; None means any."""
 
     status: GrantStatus | None = None
@@ -43,8 +43,7 @@ class GrantFilter:
     operation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GrantPage:
+class GrantPage(Struct, frozen=True):
     """One page, newest first."""
 
     grants: Sequence[Grant]
@@ -53,8 +52,7 @@ class GrantPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class GrantUse:
+class GrantUse(Struct, frozen=True):
     """One use. ``given_back_at``: nothing was sent, and it does not count any more."""
 
     action_id: str

@@ -2,7 +2,8 @@
 user's."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.mapped_voter import mapped_voter
@@ -26,8 +27,7 @@ from headgate.organizations.store import find_users
 from headgate.vault.service import Vault
 
 
-@dataclass(frozen=True, slots=True)
-class DecideFromDiscord:
+class DecideFromDiscord(Struct, frozen=True):
     """The use case behind the application's interactions endpoint."""
 
     database: Database

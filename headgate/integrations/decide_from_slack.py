@@ -5,11 +5,12 @@ private message to the person follows after the answer (https://docs.slack.dev/i
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.mapped_voter import mapped_voter
@@ -44,16 +45,14 @@ _SLACKS_PATIENCE_SECONDS: Final = 2.0
 _NOT_ACTED_UPON: Final = frozenset({Press.OTHER})
 
 
-@dataclass(frozen=True, slots=True)
-class SlackReply:
+class SlackReply(Struct, frozen=True):
     """``body`` answers Slack's request; await ``afterwards`` after sending it."""
 
     body: JsonObject | None = None
     afterwards: Callable[[], Awaitable[None]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Connection:
+class _Connection(Struct, frozen=True):
     org_id: str
     settings: NotificationSettings
     channel: Channel
@@ -61,8 +60,7 @@ class _Connection:
     rules: DestinationRules
 
 
-@dataclass(frozen=True, slots=True)
-class DecideFromSlack:
+class DecideFromSlack(Struct, frozen=True):
     """The use case behind the interactivity endpoint."""
 
     database: Database

@@ -6,10 +6,10 @@ webhook counts once. A move by Headgate itself returns as a webhook for an appro
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.approvals.decide import DecideApproval
 from headgate.approvals.mapped_voter import mapped_voter
@@ -52,8 +52,7 @@ class _RepeatedError(Exception):
     """A parallel request with the same delivery was recorded first; its vote counts."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecideFromTracker:
+class DecideFromTracker(Struct, frozen=True):
     """The use case behind the trackers' webhooks."""
 
     database: Database

@@ -5,11 +5,12 @@ the earlier one by its mark, and waits where the platform's search may lag.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.db.database import Connection
 from headgate.deliveries.deliver import Send
@@ -40,8 +41,7 @@ _UNSURE: Final = frozenset({INTERRUPTED, "deadline", "broken", "unexpected_answe
 _SERVER_ERROR: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class IntegrationTarget:
+class IntegrationTarget(Struct, frozen=True):
     """``public_api_url``: the base of links."""
 
     client: OutgoingClient
@@ -101,8 +101,7 @@ class IntegrationTarget:
         return f"{self.public_api_url}/links/{sign(link, key)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Sending:
+class _Sending(Struct, frozen=True):
     """Makes one attempt. ``unsure_since``: the start of an earlier attempt with an unknown outcome."""
 
     integration: Integration

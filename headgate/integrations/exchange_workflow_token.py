@@ -3,9 +3,10 @@
 The organization's bindings select the agent: the first whose patterns match the token's claims. No match: no key.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.agents.issue_agent_key import issue_agent_key
 from headgate.audit.change import Change
@@ -27,15 +28,13 @@ from headgate.vault.service import Vault
 KEY_LIFETIME: Final = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangedKey:
+class ExchangedKey(Struct, frozen=True):
     agent_id: str
     key: Secret
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ExchangeWorkflowToken:
+class ExchangeWorkflowToken(Struct, frozen=True):
     """The use case behind /webhooks/github-actions/{connection_id}."""
 
     database: Database

@@ -1,8 +1,10 @@
 """Converts between a document and an integration's settings, by the table of the settings class (``members``)."""
 
 from collections.abc import Collection
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, fields
 from typing import Any, ClassVar, Protocol
+
+from msgspec import Struct
 
 from headgate.integrations.members import REQUIRED, Kind, Member
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -22,8 +24,7 @@ class IntegrationSettings(Protocol):
     def enabled(self) -> bool: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Draft[Settings: IntegrationSettings]:
+class Draft[Settings: IntegrationSettings](Struct, frozen=True):
     """``secrets``: those submitted. None deletes a secret; an omitted one stays."""
 
     settings: Settings

@@ -1,7 +1,8 @@
 """Inbound webhook addresses, with their organization and its settings."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Database
 from headgate.integrations.form import IntegrationSettings
@@ -19,8 +20,7 @@ IGNORED: Final = "ignored"
 REPEATED: Final = "repeated"
 
 
-@dataclass(frozen=True, slots=True)
-class Connected:
+class Connected(Struct, frozen=True):
     """An inbound address with the settings of its organization."""
 
     org_id: str

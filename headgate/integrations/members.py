@@ -6,8 +6,10 @@ schema (draft 2020-12) all derive from them, so the description matches the chec
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -17,8 +19,7 @@ REQUIRED: Final = object()
 _MOST: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """``check`` raises ValueError, whose text states what is expected; ``show`` converts back for the document."""
 
     schema: JsonObject
@@ -26,8 +27,7 @@ class Kind:
     show: Callable[[Any], JsonValue] = lambda value: value
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(Struct, frozen=True):
     """``default`` REQUIRED: an enabled integration must set the member. ``is_destination``: secrets are sent there, so
     changing it requires submitting them again."""
 

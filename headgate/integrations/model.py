@@ -1,8 +1,9 @@
 """Integration items, notices and inbound events. Frozen types, no I/O."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from headgate.approvals.model import VoteDecision
 from headgate.kernel.canonical_json import JsonObject
@@ -21,8 +22,7 @@ class Integration(StrEnum):
     GITHUB = "github"
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Struct, frozen=True):
     """A ticket, message or check in the platform's terms. ``external_id``: its id in webhooks; ``external_key``: its
     name for people; ``detail``: what the platform needs for an answer."""
 
@@ -32,8 +32,7 @@ class Opened:
     detail: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """The item of an approval in one integration. ``digest``: of the action that it shows."""
 
     approval_id: str
@@ -41,8 +40,7 @@ class Item:
     digest: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """A notice about an approval. ``mark`` is unique, so that one that has arrived already can be recognized.
 
     ``outcome``: the approval's end (approved, denied, expired), if the notice reports it.
@@ -54,8 +52,7 @@ class Notice:
     outcome: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """An approval request as the platform shows it. ``summary``: one line per fact, ``params`` as people read them,
     ``link`` leads to the approval's page."""
 
@@ -73,8 +70,7 @@ class Request:
         return "\n\n".join(part for part in (self.summary, opened, params) if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class Transition:
+class Transition(Struct, frozen=True):
     """A ticket that a person moved. ``receipt_id`` is the same for a repeated webhook.
 
     ``status``: the ticket's current state. ``hint``: the approval that the ticket itself claims.
@@ -99,8 +95,7 @@ class ReceiptOutcome(StrEnum):
     EXCHANGED = "exchanged"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Struct, frozen=True):
     """``account``: the acting account, as the platform names it; ``message``: why nothing was decided."""
 
     connection_id: str
@@ -112,8 +107,7 @@ class Receipt:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DecidingStates:
+class DecidingStates(Struct, frozen=True):
     """The tracker's states that decide; compared case-insensitively."""
 
     approve: tuple[str, ...]

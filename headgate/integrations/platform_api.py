@@ -1,8 +1,9 @@
 """Calls a platform's JSON API through the shared outgoing client."""
 
 import time
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.deliveries.excerpt import excerpt_of
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
@@ -39,8 +40,7 @@ class PlatformError(Exception):
         self.is_final = is_final
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """``document`` is None where the body is empty."""
 
     status: int
@@ -55,8 +55,7 @@ class Answer:
         return self.document
 
 
-@dataclass(frozen=True, slots=True)
-class PlatformApi:
+class PlatformApi(Struct, frozen=True):
     """``base_url`` without a trailing slash; ``headers`` carry the credential."""
 
     client: OutgoingClient

@@ -6,9 +6,10 @@ immediately; a held action is reported when its approval ends.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.model import ActionStatus
 from headgate.actions.request import ActionSubmission, draft_of
@@ -44,8 +45,7 @@ _OUTCOMES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiveFromGitHub:
+class ReceiveFromGitHub(Struct, frozen=True):
     """The use case behind the App's webhook."""
 
     database: Database

@@ -1,8 +1,9 @@
 """Sets and loads the settings of an organization's integrations, the same way for all of them."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.change import Change
 from headgate.audit.model import EventType
@@ -36,8 +37,7 @@ INTEGRATE: Final = Job(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """``connection_id``: part of the platform's webhook address; ``secrets``: the names of the stored secrets."""
 
     settings: IntegrationSettings

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.actions.entry_lane import SignedEntry, Written
 from headgate.actions.recorded_entry import EventsEntry
@@ -18,8 +19,7 @@ class ReplayedEntryError(ValueError):
     """The entry, or a later one of its writer, was applied before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(Struct, frozen=True):
     """Entries of a writer that an entry says were written. ``applied``: how many of them were, at most."""
 
     writer: bytes
@@ -27,8 +27,7 @@ class Missed:
     applied: int
 
 
-@dataclass(frozen=True, slots=True)
-class MissedEvents:
+class MissedEvents(Struct, frozen=True):
     """Events that a process has attested, and that no row of the journal held. ``written``: how many it attests in the
     same entry."""
 
@@ -41,8 +40,7 @@ class MissedEvents:
         return self.written - len(self.events)
 
 
-@dataclass(slots=True)
-class WriterCount:
+class WriterCount(Struct):
     """Of one writer: which entries were applied (those that were missed count as well), and the last one's place."""
 
     applied: Written = field(default_factory=Written)

@@ -5,9 +5,10 @@ Fields are elements of PostgreSQL's binary arrays, as they stand in the journal:
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from headgate.actions.model import ActionStatus, ExecutionStatus
 from headgate.actions.recorded_entry import ActionEntry, OutcomeEntry
@@ -80,8 +81,7 @@ class NewExecution(NamedTuple):
     result: bytes
 
 
-@dataclass(slots=True)
-class Round:
+class Round(Struct):
     """The rows to write: new actions and executions, and all events in the order of the journal."""
 
     actions: list[NewAction] = field(default_factory=list)

@@ -1,9 +1,10 @@
 """A provider that fails again and again is left alone for a while, so that nobody waits for it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 FAILURES_TO_OPEN: Final = 5
 OPEN_SECONDS: Final = 4.0
@@ -17,8 +18,7 @@ class BreakerState(StrEnum):
     HALF_OPEN = "half_open"
 
 
-@dataclass(slots=True)
-class Breaker:
+class Breaker(Struct):
     """Closed; open after so many failures in a row; then one call may try (half open), every ``OPEN_SECONDS`` from the
     beginning of one try to the next: a try that hangs until its deadline does not put the next one off.
 

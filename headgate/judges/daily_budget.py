@@ -8,11 +8,11 @@ for certain (an answer that came too late) counts as spent: a policy whose quest
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Final
 
 import structlog
+from msgspec import Struct, field
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
@@ -37,8 +37,7 @@ return {1, spent + 1}
 """
 
 
-@dataclass(slots=True)
-class DailyBudgets:
+class DailyBudgets(Struct):
     """Of one process. ``valkey`` None: it counts alone."""
 
     clock: Clock

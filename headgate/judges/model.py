@@ -1,8 +1,9 @@
 """What a judge is asked, what it answers, and how asking can fail. Frozen, without I/O."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import ClassVar, Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ErrorCode, HeadgateError
@@ -22,8 +23,7 @@ class ProviderKind(StrEnum):
     GEMINI = "gemini"
 
 
-@dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Struct, frozen=True):
     """One configured service. ``base_url`` without a slash at the end. An administrator of the organization chose it:
     it is reached only where ``rules`` permit the address that is connected to.
 
@@ -38,8 +38,7 @@ class Provider:
     rules: DestinationRules = PUBLIC_ONLY
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """``action``: canonical JSON, secrets already masked. ``identity``: what else makes an answer this policy's own
     (organization, policy, version)."""
 
@@ -51,8 +50,7 @@ class Question:
     identity: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """Exactly the members that the prompt asks for."""
 
     flagged: bool
@@ -62,8 +60,7 @@ class Judgement:
     reasoning: str
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """Tokens, as the provider counts them; 0 where it does not say."""
 
     input_tokens: int = 0
@@ -82,8 +79,7 @@ class Usage:
 NO_USAGE: Final = Usage()
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """A judgement and what it took. ``cached``: it was made before, for the same question."""
 
     judgement: Judgement

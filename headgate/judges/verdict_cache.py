@@ -4,8 +4,9 @@ import asyncio
 import hashlib
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.judges.model import Question, Verdict
 from headgate.judges.prompt import template_version

@@ -1,9 +1,10 @@
 """What the adapters share: one request and one answer of a provider, as values. No I/O."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from headgate.judges.model import Failure, JudgeError, Provider, Usage
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -26,14 +27,12 @@ class Role(StrEnum):
     ASSISTANT = "assistant"
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Struct, frozen=True):
     role: Role
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class WireRequest:
+class WireRequest(Struct, frozen=True):
     """``headers`` hold the key: never logged."""
 
     url: str
@@ -41,8 +40,7 @@ class WireRequest:
     body: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class WireAnswer:
+class WireAnswer(Struct, frozen=True):
     text: str
     usage: Usage
 

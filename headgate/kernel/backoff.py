@@ -1,10 +1,9 @@
 """How long to wait before something is tried again. Pure: chance is passed in."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Backoff:
+class Backoff(Struct, frozen=True):
     """Exponential, capped, and with jitter ("equal jitter": half of the wait is certain, half is chance, so that what
     failed together does not come back together; M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog).
     """

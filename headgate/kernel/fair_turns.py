@@ -10,10 +10,11 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from contextvars import copy_context
-from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.errors import UnavailableError
 
@@ -23,8 +24,7 @@ WAIT_SECONDS_MAX: Final = 10.0
 _FORGET_ABOVE: Final = 1024
 
 
-@dataclass(slots=True)
-class _Shares:
+class _Shares(Struct):
     """How much each of several keys was served. ``now`` is the virtual time: the start of the last turn."""
 
     now: float = 0.0
@@ -40,8 +40,7 @@ class _Shares:
             self.ends = {known: end for known, end in self.ends.items() if end > self.now}
 
 
-@dataclass(slots=True)
-class _Organization:
+class _Organization(Struct):
     """Waiting calls of one organization, by agent. An agent without waiting calls has no entry."""
 
     agents: dict[str, deque[asyncio.Future[None]]] = field(default_factory=dict)

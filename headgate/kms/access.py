@@ -7,8 +7,9 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headgate.configuration.settings import Settings
 from headgate.kernel.secrets import Secret
@@ -17,8 +18,7 @@ from headgate.outgoing.upstream_proxy import UpstreamProxy, upstream_proxy_of
 DEFAULT_MOUNT = "transit"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KmsAccess:
+class KmsAccess(Struct, frozen=True, kw_only=True):
     """``vault_token_file`` wins over ``vault_token``, and is read for each request. ``region``: of keys whose address
     names none. ``transit_mount``: the path of the transit engine, without slashes at its ends. ``upstream_ca_file`` and
     ``upstream_proxy`` apply to all services."""

@@ -7,7 +7,6 @@ whole exchange, at most 1 MiB. A request carries a token and key material, so pl
 import json
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError, ValidationError
 from headgate.kms.access import KmsAccess
@@ -24,8 +24,7 @@ from headgate.outgoing.trust import trusted_roots
 EXCHANGE_SECONDS: Final = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """``document`` is empty if the body is not a JSON object."""
 
     status: int

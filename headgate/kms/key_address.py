@@ -6,9 +6,10 @@ Otherwise, a person who can change a file with an address could have the process
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 
@@ -23,8 +24,7 @@ _TRANSIT_KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 _VERSION: Final = re.compile(r"[1-9]\d{0,8}")
 
 
-@dataclass(frozen=True, slots=True)
-class AwsKey:
+class AwsKey(Struct, frozen=True):
     """``region`` None: that of the environment."""
 
     key_id: str
@@ -35,8 +35,7 @@ class AwsKey:
         return f"{AWS}:///{self.key_id}" + ("" if self.region is None or in_arn else f"?region={self.region}")
 
 
-@dataclass(frozen=True, slots=True)
-class TransitKey:
+class TransitKey(Struct, frozen=True):
     """``version`` None: the newest version encrypts and signs."""
 
     name: str

@@ -7,10 +7,11 @@ twice once its outcome is on record.
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.llm_usage.model import MODELS_MAX, OTHER_MODELS, Counts, ModelUse, day_of
@@ -35,8 +36,7 @@ class View(StrEnum):
     PROCESS = "process"  # of the last minute this process alone: the record could not be read
 
 
-@dataclass(slots=True)
-class _Organization:
+class _Organization(Struct):
     agents: dict[str, Models] = field(default_factory=dict)
     all_agents: Models = field(default_factory=dict)
     unrecorded: OrderedDict[str, ModelUse] = field(default_factory=OrderedDict)

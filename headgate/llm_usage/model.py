@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.protocols.llm_answer import Usage
@@ -15,8 +16,7 @@ OTHER_MODELS: Final = "other/models"
 _READS: Final = re.compile(r'\.usage\b|["`]usage["`]')
 
 
-@dataclass(frozen=True, slots=True)
-class ModelUse:
+class ModelUse(Struct, frozen=True):
     """One answered call. ``day``: in UTC, as ``2026-11-27``, when its answer ended. ``model``: with its provider before
     a slash."""
 
@@ -27,8 +27,7 @@ class ModelUse:
     usage: Usage
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """Of the calls of one agent to one model on one day, or of several such. ``estimated_calls`` are those whose answer
     did not say how many tokens they took."""
 

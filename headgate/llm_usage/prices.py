@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from msgspec import Struct
+
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 from headgate.llm_usage.model import Counts
@@ -24,8 +26,7 @@ _REQUIRED: Final = ("input", "output")
 _MILLION: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(Struct, frozen=True):
     """US dollars for a million tokens. ``cached_input``: of those that the provider had in its cache; ``cache_write``:
     of those that it put there. Each is ``input`` where it is not given."""
 

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.llm_usage.model import MODELS_MAX, OTHER_MODELS, Counts, ModelUse
@@ -19,8 +20,7 @@ _OF_AGENT: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class UsedModel:
+class UsedModel(Struct, frozen=True):
     day: date
     model: str
     counts: Counts

@@ -10,10 +10,11 @@ import contextlib
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
 from typing import Any, Final, cast
+
+from msgspec import Struct
 
 from headgate.client import operations
 from headgate.client.asynchronous import AsyncClient
@@ -54,8 +55,7 @@ class StillHeldError(HeadgateError):
     code = ErrorCode.APPROVAL_PENDING
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Struct, frozen=True):
     """The message may be passed on. ``edited``: the params that a reviewer approved in place of those that came.
     ``taken``: the use of its approval is claimed, and the record waits for the outcome."""
 
@@ -64,8 +64,7 @@ class Passed:
     taken: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """The message waits for an approval."""
 
     action_id: str

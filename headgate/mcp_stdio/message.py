@@ -5,9 +5,10 @@ return, too: readers with universal newlines, such as Python's, end a line there
 it ("Messages are delimited by newlines, and MUST NOT contain embedded newlines").
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ErrorCode, HeadgateError, ValidationError
@@ -40,8 +41,7 @@ class WithheldError(HeadgateError):
     code = ErrorCode.RESPONSE_WITHHELD
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """``id`` None: of a notification. ``method`` is empty, and ``params`` are ``result`` or ``error``, of a response.
     ``line`` is the message as it came, without its end."""
 

@@ -1,8 +1,9 @@
 """The action that a message stands for: the same tool, operation and params as through the proxy. Pure."""
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
@@ -21,8 +22,7 @@ _OF_SERVERS: Final = MappingProxyType(
 """Requests that a server sends to its client (MCP, "Client Features")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """The body of POST /v1/actions, without its idempotency key. ``digest`` tells whether two messages are the same
     call, whatever their ids."""
 

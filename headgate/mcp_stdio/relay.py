@@ -10,8 +10,9 @@ import contextlib
 import json
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.clock import system_clock
@@ -41,8 +42,7 @@ _SAME_ID: Final = AmbiguousRequestError("another request with this id has no ans
 _WARNED_CHARACTERS_MAX: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Forwarded:
+class Forwarded(Struct, frozen=True):
     """A request that the server was sent. ``action_id``: of a call of a tool, a list of tools or an approved request,
     whose end is reported; None: of another."""
 
@@ -50,8 +50,7 @@ class Forwarded:
     lists_tools: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A request that waits for its approval."""
 
     task: asyncio.Task[object]

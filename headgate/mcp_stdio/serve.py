@@ -7,8 +7,9 @@ import shutil
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.client.asynchronous import AsyncClient
 from headgate.kernel.errors import NotFoundError, PayloadTooLargeError
@@ -23,8 +24,7 @@ _END_SECONDS: Final = 5.0
 _OURS: Final = "HEADGATE_"
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
+class Wrapped(Struct, frozen=True):
     """``server``: the tool of its actions. ``command``: the program and its arguments."""
 
     server: str

@@ -7,9 +7,10 @@ is an event, and policies may hold the tool's calls until a person has accepted 
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.protocols.draft import Source
@@ -24,8 +25,7 @@ TOOLS_MAX: Final = 20_000
 """Of an organization, without those of servers that agents run themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """All that a server says of a tool. ``sha256`` is of its canonical JSON, ``text``; None: that is too long."""
 
     name: str
@@ -33,8 +33,7 @@ class Definition:
     text: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class PinnedTool:
+class PinnedTool(Struct, frozen=True):
     """``server``: see ``server_key``. ``changed_at`` set: policies read ``input.mcp.tool_changed``. ``accepted_by``
     None: it was the first one seen."""
 

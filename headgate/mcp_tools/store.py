@@ -1,10 +1,10 @@
 """Pinned tools in the database."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -23,8 +23,7 @@ _COLUMNS: Final = sql.SQL(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Noted:
+class Noted(Struct, frozen=True):
     """What is known of the tools of a list. ``is_full``: there is no room for those that are new."""
 
     first_seen: int
@@ -32,8 +31,7 @@ class Noted:
     is_full: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolPage:
+class ToolPage(Struct, frozen=True):
     """One page, newest first."""
 
     tools: Sequence[PinnedTool]

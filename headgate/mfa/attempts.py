@@ -8,9 +8,10 @@ the one before, up to a day (NIST SP 800-63B-4, section 3.2.2, allows 100 failur
 here, and a TOTP of six digits is found by then with one chance in three thousand).
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import RateLimitedError
 
@@ -21,8 +22,7 @@ FIRST_LOCK: Final = timedelta(minutes=15)
 LONGEST_LOCK: Final = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Struct, frozen=True):
     """Since the last success. ``lock_outs``: how many in a row."""
 
     count: int = 0
@@ -31,8 +31,7 @@ class Attempts:
     lock_outs: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(Struct, frozen=True):
     """From one place, and from all together."""
 
     here: Attempts

@@ -12,9 +12,10 @@ on and no more: sessions are closed when second factors change, and the one that
 import hashlib
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Protocol
+
+from msgspec import Struct
 
 from headgate.db.database import Connection, Database
 from headgate.kernel.errors import UnauthorizedError
@@ -34,8 +35,7 @@ class SessionCloser(Protocol):
     async def __call__(self, connection: Connection, person: Person, at: datetime) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Closure:
+class Closure(Struct, frozen=True):
     issued_before: datetime
     kept_token: bytes | None
 

@@ -1,15 +1,15 @@
 """All SQL of recovery codes. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.mfa.model import CodeStatus
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     batch_id: str
     salt: bytes
 

@@ -1,13 +1,13 @@
 """Factors of people whose tokens Headgate issues; their secrets are in the vault. Transactions are the caller's."""
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class Factor:
+class Factor(Struct, frozen=True):
     """``last_step``: the step whose code was used last."""
 
     is_active: bool

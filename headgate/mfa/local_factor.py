@@ -1,9 +1,10 @@
 """TOTP for people whose tokens Headgate issues: enrol, confirm with a first code, sign in with one, unenrol."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NoReturn
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.db.database import Connection, Database
@@ -25,8 +26,7 @@ from headgate.vault.service import Vault
 _PENDING_LASTS: Final = timedelta(minutes=10)
 
 
-@dataclass(frozen=True, slots=True)
-class Enrolment:
+class Enrolment(Struct, frozen=True):
     """What an authenticator takes, at the one moment at which it can be shown."""
 
     secret: Secret
@@ -34,8 +34,7 @@ class Enrolment:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Unenrolled:
+class Unenrolled(Struct, frozen=True):
     factors: int
     codes: int
 

@@ -1,8 +1,9 @@
 """What the slice speaks of: who a person is to their identity provider, how they signed in, what they have left."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum, StrEnum
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor
 from headgate.kernel.errors import ForbiddenError
@@ -30,8 +31,7 @@ class Attempted(StrEnum):
     TOTP = "totp"
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Somebody with a token of their own, or with a browser's session. ``subject`` is what ``issuer`` calls them;
     ``source``: the place that they ask from, as far as places are told apart;
     ``session_id``: the issuer's session that the token says it belongs to; ``browser_session_id``: ours."""
@@ -58,8 +58,7 @@ class Person:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class CodeStatus:
+class CodeStatus(Struct, frozen=True):
     """``generated_at`` None: there are none."""
 
     unused: int

@@ -9,9 +9,10 @@ already is removed again without harm.
 
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.db.database import Database
@@ -42,16 +43,14 @@ _CLAIM_LASTS: Final = timedelta(minutes=1)
 """Longer than a verification takes: the provider's deadlines end before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """``codes_voided``: other codes that had not been used."""
 
     factors_removed: int
     codes_voided: int
 
 
-@dataclass(frozen=True, slots=True)
-class NewCodes:
+class NewCodes(Struct, frozen=True):
     """At the one moment at which they can be shown."""
 
     codes: list[Secret]

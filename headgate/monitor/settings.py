@@ -1,10 +1,9 @@
 """Where a process answers probes, and how long it goes on when it is told to stop."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class MonitorSettings:
+class MonitorSettings(Struct, frozen=True):
     """``address`` None: no probes. ``drain_seconds``: between SIGTERM and the end of new connections."""
 
     address: tuple[str, int] | None = None

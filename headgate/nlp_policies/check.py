@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.classifiers.folder import CLASSIFIER_NAME
 from headgate.detectors.assess import HEURISTICS, EmbeddedModel, kinds_of

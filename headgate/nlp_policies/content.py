@@ -1,8 +1,9 @@
 """What policies about content judge: a JSON value, and what detectors look at beside it."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.detectors.document import Attachment, JoinedText
 from headgate.detectors.inspect import Aside
@@ -11,8 +12,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 _FIELDS: Final = (".http.headers.", ".http.sent.")
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedContent:
+class JudgedContent(Struct, frozen=True):
     """``unread``: what could not be read within its limits, in words; None: everything was.
 
     ``sent``: by the name of a header field that signs in (Authorization, Cookie), the texts in it, without the words

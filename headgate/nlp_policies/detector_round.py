@@ -1,12 +1,12 @@
 """Asks several policies with detectors about one content, which is decoded once for all of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from time import perf_counter
 from typing import Final
 
 import structlog
+from msgspec.structs import replace
 
 from headgate.detectors.assess import AssessedContent, EmbeddedModel, Query
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits

@@ -3,11 +3,12 @@
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final, Protocol
 
 import structlog
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from headgate.classifiers.classifiers import Classifiers
 from headgate.classifiers.texts import read_texts
@@ -57,8 +58,7 @@ class Spends(Protocol):
     async def spend(self, policy_key: str, limit: int) -> bool: ...
 
 
-@dataclass(slots=True)
-class Evaluator:
+class Evaluator(Struct):
     """One for a process: its judges, classifiers, budgets and bounds are shared by all who ask."""
 
     judges: AsksJudges

@@ -10,9 +10,10 @@ is then joined once more, with this one before it.
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import count
 from typing import Final, NamedTuple
+
+from msgspec import Struct, field
 
 from headgate.detectors.document import JoinedText
 from headgate.kernel.canonical_json import JsonValue
@@ -34,8 +35,7 @@ class _Said(NamedTuple):
     texts: dict[str, str]
 
 
-@dataclass(slots=True, eq=False)
-class MessageWindow:
+class MessageWindow(Struct, eq=False):
     """Of one direction of one connection."""
 
     _kept: list[_Said] = field(default_factory=list)
@@ -87,8 +87,7 @@ class MessageWindow:
         return tuple(reversed(before))
 
 
-@dataclass(frozen=True, slots=True)
-class ArrivedMessages:
+class ArrivedMessages(Struct, frozen=True):
     """One message, or those that are one action, with their place among the others of the connection."""
 
     window: MessageWindow

@@ -5,10 +5,11 @@ Frozen types without I/O. The specification's section "NLP policy" names the fie
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.detectors.model import Finding
 from headgate.judges.model import NO_USAGE, Usage
@@ -72,8 +73,7 @@ class Outcome(StrEnum):
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """Which calls the policy is asked about; an empty list is all, ``except_tools`` aside. ``except_headers``: names of
     header fields of a request, in lower case, that detectors do not look at. ``kinds``: the kinds of findings that
     count."""
@@ -107,8 +107,7 @@ class Scope:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class NlpDraft:
+class NlpDraft(Struct, frozen=True):
     """What somebody wants to be a policy; ``check.checked_draft`` says whether it can be one.
 
     ``on_error`` is never allow: a judge that does not answer has not agreed. ``on_unscannable`` is for what nobody can
@@ -139,8 +138,7 @@ class NlpDraft:
         return self.on_error if self.on_unscannable is None else self.on_unscannable
 
 
-@dataclass(frozen=True, slots=True)
-class NlpPolicy:
+class NlpPolicy(Struct, frozen=True):
     """One version of a policy. ``draft.model`` is never None here."""
 
     org_id: str
@@ -155,8 +153,7 @@ class NlpPolicy:
         return self.draft.model or ""
 
 
-@dataclass(frozen=True, slots=True)
-class NlpResult:
+class NlpResult(Struct, frozen=True):
     """What one policy said about one content. ``error`` is why it could not say; then the score counts as the worst.
 
     ``engine``: detector, heuristic, classifier or judge. ``findings`` only from detectors; never what was found itself.

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from ipaddress import IPv4Address, ip_address
 from socket import inet_aton
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.judges.model import Provider, ProviderKind
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -31,8 +32,7 @@ _DEFAULT_URLS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSetting:
+class ProviderSetting(Struct, frozen=True):
     """One provider as it is set. ``models``: those that policies may name; none: any. Prices: US dollars for a
     million tokens.
     """
@@ -56,8 +56,7 @@ class ProviderSetting:
         return Provider(self.kind, self.base_url, key, self.input_price, self.output_price, rules)
 
 
-@dataclass(frozen=True, slots=True)
-class ProvidersDraft:
+class ProvidersDraft(Struct, frozen=True):
     """What somebody sets. ``keys``: a new key, or None to forget the one that there is; absent: it stays."""
 
     providers: dict[str, ProviderSetting]

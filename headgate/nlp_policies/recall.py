@@ -6,9 +6,10 @@ comes, people would be asked twice for one call: so the verdict that they saw ho
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.nlp_policies.model import Outcome
@@ -16,8 +17,7 @@ from headgate.nlp_policies.model import Outcome
 _SAID: Final = frozenset((Outcome.CLEAR.value, Outcome.MATCH.value))
 
 
-@dataclass(frozen=True, slots=True)
-class RecalledVerdict:
+class RecalledVerdict(Struct, frozen=True):
     risk_score: float
     confidence: float
     issues: tuple[str, ...]

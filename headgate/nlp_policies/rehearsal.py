@@ -5,7 +5,8 @@ policy's ``daily_limit`` too, but counted apart.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headgate.classifiers.classifiers import Classifiers
 from headgate.judges.daily_budget import DailyBudgets
@@ -14,8 +15,7 @@ from headgate.judges.model import Question, Verdict
 from headgate.nlp_policies.evaluate import Evaluator
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsals:
+class Rehearsals(Struct, frozen=True):
     """Of one process: the live path's judges and budgets, and what rehearsals have spent of their own."""
 
     judges: Judges
@@ -29,8 +29,7 @@ class Rehearsals:
         return Evaluator(judges, budgets, classifiers=self.classifiers)
 
 
-@dataclass(frozen=True, slots=True)
-class _RehearsedJudges:
+class _RehearsedJudges(Struct, frozen=True):
     judges: Judges
     asked: list[Question]
 
@@ -42,8 +41,7 @@ class _RehearsedJudges:
         return await self.judges.rehearse(question, may_ask=may_ask)
 
 
-@dataclass(frozen=True, slots=True)
-class _RehearsedBudgets:
+class _RehearsedBudgets(Struct, frozen=True):
     live: DailyBudgets
     spent: DailyBudgets
 

@@ -2,23 +2,22 @@
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.nlp_policies.model import Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class LabelledContent:
+class LabelledContent(Struct, frozen=True):
     """``expected`` is match or clear."""
 
     content: str
     expected: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """What the policy said about one of them. ``cost_usd`` None: unknown."""
 
     expected: Outcome
@@ -27,8 +26,7 @@ class Answer:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """Errors are neither right nor wrong, and counted apart: a judge that does not answer proves nothing."""
 
     answers: tuple[Answer, ...]

@@ -7,11 +7,11 @@ other processes know comes from ``headgate.nlp_policies.shared_requests``.
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from itertools import islice
 from typing import Final
 
+from msgspec import Struct, field
 from regorus import edges_of
 
 from headgate.detectors.document import JoinedText
@@ -33,8 +33,7 @@ _ALL: Final = "*"
 type _Texts = dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """The short texts of a request by their place. ``at`` in seconds; ``key``: a retry has that of the first try."""
 
     at: float
@@ -46,8 +45,7 @@ class Sent:
         return sum(map(len, self.texts.values()))
 
 
-@dataclass(slots=True)
-class RequestWindows:
+class RequestWindows(Struct):
     """``clock`` in seconds, the same for all processes."""
 
     clock: Callable[[], float]

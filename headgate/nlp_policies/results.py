@@ -1,7 +1,8 @@
 """What a policy's result is: after detectors, a judge, an answer of before, or a failure."""
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.classifiers.model import Classification
 from headgate.detectors.assess import Assessment

@@ -1,6 +1,6 @@
 """What is done with an organization's NLP policies."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.audit.model import EventType
 from headgate.kernel.canonical_json import JsonObject, sha256_hex

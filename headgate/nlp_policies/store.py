@@ -1,9 +1,9 @@
 """All SQL of NLP policies. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -17,8 +17,7 @@ from headgate.nlp_policies.model import NlpPolicy
 _COLUMNS: Final = "org_id, policy_id, version, document, created_at, updated_at"
 
 
-@dataclass(frozen=True, slots=True)
-class NlpPolicyPage:
+class NlpPolicyPage(Struct, frozen=True):
     """One page, oldest first; ``total`` counts all pages."""
 
     policies: tuple[NlpPolicy, ...]

@@ -1,8 +1,9 @@
 """Ready-made policies (``config/nlp_templates``), with the cases that say what each of them finds."""
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -13,14 +14,12 @@ SEEDED_PROFILE: Final = "balanced"
 """The profile of a new organization."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     content: str
     expected: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Template:
+class Template(Struct, frozen=True):
     """``model`` is empty where one of the user's own has to be named. ``profiles``: sets that it belongs to, each
     enabled as one (``headgate policy enable``)."""
 

@@ -6,12 +6,12 @@ import os
 import sys
 import tempfile
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import certifi
 import structlog
+from msgspec import Struct
 
 from headgate.kernel.extras import MissingExtraError
 from headgate.kernel.secrets import Secret
@@ -25,8 +25,7 @@ _LINE_BYTES: Final = 64 * 1024
 _MOST_MESSAGES: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class AppriseAnswer:
+class AppriseAnswer(Struct, frozen=True):
     """``blocked``: the connections that the rules refused. ``said``: the services' own words, may be empty."""
 
     succeeded: bool

@@ -1,8 +1,9 @@
 """Delivers a message to a channel, through Apprise's process or Slack's API, and builds the digest of a flood."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.masking import default_masker
 from headgate.audit.change import Change
@@ -45,8 +46,7 @@ _REFUSED_FOR_GOOD: Final = frozenset(
 """Slack's error codes that a retry does not fix."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelTarget:
+class ChannelTarget(Struct, frozen=True):
     """The channel's part of ``workflows.deliver``. ``public_api_url``: the base of links."""
 
     client: OutgoingClient
@@ -183,8 +183,7 @@ class ChannelTarget:
         return SendResult(True, status_code=200, latency_ms=_milliseconds(started, self.clock()), reference=reference)
 
 
-@dataclass(frozen=True, slots=True)
-class SendDigest:
+class SendDigest(Struct, frozen=True):
     """The job at the end of a flood's window: one message with the collected ones."""
 
     database: Database

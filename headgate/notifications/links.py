@@ -9,9 +9,10 @@ import binascii
 import hashlib
 import hmac
 import os
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -23,8 +24,7 @@ _CONTEXT: Final = b"headgate.link.1."
 _MOST: Final = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """``user_id`` None: a channel's link, which is read-only."""
 
     org_id: str

@@ -1,8 +1,9 @@
 """Builds the text of a message from a delivery's payload. Hidden characters in others' text are made visible."""
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.visible_text import visible
@@ -35,8 +36,7 @@ _ANGLE: Final = re.compile(r"<(?=\S)")
 read; and Discord's mentions, <@&role>."""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """``facts``: name and value, in order; ``link`` comes last in the text."""
 
     title: str

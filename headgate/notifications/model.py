@@ -1,10 +1,11 @@
 """Notification settings: events, channels and times. Frozen types; ``parse`` makes them, ``routing`` decides."""
 
-from dataclasses import dataclass
 from datetime import time, timedelta
 from enum import StrEnum
 from typing import Final
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
@@ -56,8 +57,7 @@ class ChannelKind(StrEnum):
     SLACK = "slack"
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """``recipient``: the one person (e-mail or user id) whose right to vote the channel's links give.
 
     ``service``: Apprise's service, for an Apprise channel. ``place``: Slack's channel; ``connection_id`` is part of the
@@ -83,8 +83,7 @@ class Channel:
         return members
 
 
-@dataclass(frozen=True, slots=True)
-class Hours:
+class Hours(Struct, frozen=True):
     """From ``start`` until before ``end`` in this time zone; past midnight if the end is earlier."""
 
     start: time
@@ -104,8 +103,7 @@ class Hours:
 DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(Struct, frozen=True):
     """Which events go to which channels. All conditions must hold; an empty one always holds. ``tools`` may use
     ``*``."""
 
@@ -127,8 +125,7 @@ class Route:
         return members
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
+class Digest(Struct, frozen=True):
     """If a channel would get more than ``most_single`` messages in ``window``, one digest at its end replaces the
     rest."""
 
@@ -136,8 +133,7 @@ class Digest:
     most_single: int = 10
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationSettings:
+class NotificationSettings(Struct, frozen=True):
     """``people``: manual links of chat accounts (``slack:U0123``) to users, for accounts without a matching e-mail
     address."""
 

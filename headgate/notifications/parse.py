@@ -11,9 +11,10 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.secrets import Secret
@@ -41,8 +42,7 @@ _MEMBERS: Final = {
 _SLACK_API: Final = "https://slack.com/api"
 
 
-@dataclass(frozen=True, slots=True)
-class NotificationDraft:
+class NotificationDraft(Struct, frozen=True):
     """``secrets``: those submitted, by (channel, member). Omitted secrets stay unchanged."""
 
     settings: NotificationSettings

@@ -1,14 +1,14 @@
 """Selects the channels for an event. Pure; the time is passed in."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
+
+from msgspec import Struct
 
 from headgate.notifications.model import DEFAULT_EVENTS, Hours, NotificationSettings, Route
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """The properties of an event that routes match."""
 
     event: str

@@ -8,11 +8,12 @@ https://docs.slack.dev/interactivity/handling-user-interaction and https://docs.
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 from urllib.parse import parse_qs
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import UnauthorizedError, ValidationError
@@ -34,8 +35,7 @@ class Press(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(Struct, frozen=True):
     """``user``: the Slack id of the person. ``response_url``: accepts a message that only that person sees."""
 
     press: Press

@@ -1,8 +1,9 @@
 """Calls Slack's Web API through the shared outgoing client."""
 
 import asyncio
-from dataclasses import dataclass
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
@@ -23,8 +24,7 @@ class SlackError(Exception):
         self.retry_after_seconds = retry_after_seconds
 
 
-@dataclass(frozen=True, slots=True)
-class SlackApi:
+class SlackApi(Struct, frozen=True):
     """``api_url`` without a trailing slash: https://slack.com/api, or a proxy of it."""
 
     client: OutgoingClient

@@ -1,15 +1,15 @@
 """All SQL of notifications except deliveries. Every function runs inside a transaction of the organization."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.deliveries.model import TargetKind
 
 
-@dataclass(frozen=True, slots=True)
-class Earlier:
+class Earlier(Struct, frozen=True):
     """A message to a channel about an approval; ``reference``: the platform's id of the message."""
 
     delivery_id: str

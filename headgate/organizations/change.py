@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from headgate.audit.change import Change
 from headgate.audit.model import Event, EventType
@@ -12,8 +13,7 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.organizations.store import bump_generation
 
 
-@dataclass(frozen=True, slots=True)
-class OrganizationChange(Change):
+class OrganizationChange(Change, frozen=True):
     """A change inside its open transaction. Only ``begin_change`` makes one outside of tests."""
 
     connection: Connection

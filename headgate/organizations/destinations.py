@@ -15,9 +15,10 @@ the operator has opened to it (``bounds``); otherwise a tenant's administrator c
 
 import json
 import re
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Final, Protocol
+
+from msgspec import Struct
 
 from headgate.kernel.call_name import NAME_RULE, first_unfit
 from headgate.kernel.errors import ValidationError
@@ -44,8 +45,7 @@ class DestinationRules(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """One entry. Exactly one of ``name`` and ``network`` is set; ``ports`` empty means all."""
 
     name: str | None
@@ -78,8 +78,7 @@ class Destination:
         return host == self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Allowlist:
+class Allowlist(Struct, frozen=True):
     """The organization's destinations and the names of its tools, as policies see them.
 
     ``bounds``: the private destinations that the operator has opened to this organization; None: all of them.
@@ -122,8 +121,7 @@ class Allowlist:
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorBounds:
+class OperatorBounds(Struct, frozen=True):
     """What an organization's administrator may have called by a setting of its own, without an entry in the allowlist:
     public addresses, and the private ones in ``bounds``. None: all private ones, though never a cloud's credentials."""
 

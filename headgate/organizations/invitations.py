@@ -1,11 +1,11 @@
 """Inviting a person into an organization: by an address that is good once, for whoever proves the invited e-mail."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -26,8 +26,7 @@ class InvitationStatus(StrEnum):
     EXPIRED = "expired"
 
 
-@dataclass(frozen=True, slots=True)
-class Invitation:
+class Invitation(Struct, frozen=True):
     org_id: str
     invitation_id: str
     email: str

@@ -8,7 +8,6 @@ import base64
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from typing import Final
 import jwt
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from msgspec import Struct
 
 from headgate.kernel.atomic_file import create_file
 from headgate.kernel.errors import UnavailableError
@@ -29,8 +29,7 @@ TICKET_AUDIENCE: Final = "headgate-login"
 KEY_FILE: Final = "local-issuer.pem"
 
 
-@dataclass(frozen=True, slots=True)
-class LocalIssuer:
+class LocalIssuer(Struct, frozen=True):
     """Signs tokens, and gives the public key that checks them."""
 
     private_key: Ed25519PrivateKey

@@ -1,9 +1,10 @@
 """Organizations, the people in them, and their settings."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 DEFAULT_ORGANIZATION_ID: Final = "org_00000000-0000-7000-8000-000000000001"
 """The organization that ``headgate up`` seeds. It is the same everywhere, so that seeding is idempotent
@@ -47,15 +48,13 @@ GRANTABLE_ROLES: Final = frozenset(Role) - {Role.OPERATOR, Role.BREAK_GLASS}
 to themselves."""
 
 
-@dataclass(frozen=True, slots=True)
-class Organization:
+class Organization(Struct, frozen=True):
     org_id: str
     name: str
     created_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class TokenIdentity:
+class TokenIdentity(Struct, frozen=True):
     """What a verified token says about a person; ``issuer`` and ``subject`` together are the person."""
 
     org_id: str
@@ -66,8 +65,7 @@ class TokenIdentity:
     roles: frozenset[Role]
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(Struct, frozen=True):
     """A person: as their newest token said, with the roles that they were ``granted`` here besides, which ``roles``
     includes. ``deactivated_at``: an administrator has shut them out since. ``last_seen_at``: a token of theirs was."""
 
@@ -83,8 +81,7 @@ class User:
     last_seen_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Struct, frozen=True):
     """One settings document; ``version`` rises with each change, ``document`` is canonical JSON."""
 
     name: SettingName

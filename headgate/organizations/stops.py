@@ -5,9 +5,10 @@ every process. Whatever carries actions out asks ``stopping`` before it does.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
@@ -19,8 +20,7 @@ class StopScope(StrEnum):
     TOOL = "tool"
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """``target``: the agent's id or the tool's name; None for the organization. ``at``: RFC 3339."""
 
     scope: StopScope

@@ -1,10 +1,10 @@
 """Rows of organizations, people, settings and generations. All of it inside a transaction of the organization."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
 from psycopg import sql
 from psycopg.rows import DictRow
 

@@ -1,13 +1,12 @@
 """Where messages may go in the clear: only to private addresses that the organization's allowlist names."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.organizations.addresses import Address, AddressKind, kind_of
 from headgate.organizations.destinations import DestinationRules
 
 
-@dataclass(frozen=True, slots=True)
-class PrivateOnly:
+class PrivateOnly(Struct, frozen=True):
     """The organization's rules without the public internet: for ``http://``, where everybody on the way could read."""
 
     rules: DestinationRules

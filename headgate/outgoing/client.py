@@ -12,10 +12,10 @@ import asyncio
 import re
 import ssl
 import time
-from dataclasses import dataclass
 from typing import Final
 
 import httpcore
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.organizations.destinations import DestinationRules
@@ -109,8 +109,7 @@ class OutgoingClient:
                 line.close()
 
 
-@dataclass(slots=True)
-class _Call:
+class _Call(Struct):
     """``status``: of the answer whose head has arrived."""
 
     target: Target

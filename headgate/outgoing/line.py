@@ -2,10 +2,10 @@
 
 import asyncio
 import ssl
-from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 import httpcore
+from msgspec import Struct, field
 
 from headgate.organizations.destinations import DestinationRules
 from headgate.outgoing.guarded_network import GuardedNetwork
@@ -26,8 +26,7 @@ class Destination(NamedTuple):
     port: int
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One HTTP/1.1 connection. ``close`` ends it at once, whatever state it is in."""
 
     connection: httpcore.AsyncHTTPConnection
@@ -55,8 +54,7 @@ class _Kept(NamedTuple):
     expiry: asyncio.TimerHandle
 
 
-@dataclass(slots=True)
-class IdleLines:
+class IdleLines(Struct):
     """At most ``IDLE_MAX`` of a process, each for ``IDLE_SECONDS``; the oldest makes room."""
 
     _idle: dict[Line, _Kept] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """What is sent, what came back, and how a call failed."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 
 class OutgoingFailure(StrEnum):
@@ -35,8 +36,7 @@ class OutgoingError(Exception):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingRequest:
+class OutgoingRequest(Struct, frozen=True):
     """One request, sent as it stands: the URL's path and query are not normalised, the body is not encoded.
 
     ``headers`` hold neither Host nor what frames the message (Content-Length, Transfer-Encoding, Connection).
@@ -48,8 +48,7 @@ class OutgoingRequest:
     body: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingLimits:
+class OutgoingLimits(Struct, frozen=True):
     """``deadline_seconds`` is for all of it, name resolution and the last byte of the answer included.
 
     ``connect_seconds`` bounds resolving and connecting together, and the TLS handshake after that. Of an answer's
@@ -61,8 +60,7 @@ class OutgoingLimits:
     response_max_bytes: int = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingResponse:
+class OutgoingResponse(Struct, frozen=True):
     """An answer. A redirect is one like any other: following it is for nobody here. ``headers`` have lower-case names.
 
     ``body`` is as it came over the wire; an encoding is not undone, because none was asked for.

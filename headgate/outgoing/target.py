@@ -4,10 +4,11 @@ RFC 3986 with less: ``http`` and ``https``, a host, no user information, no frag
 """
 
 import re
-from dataclasses import dataclass
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.organizations.ports import BAD_PORTS
@@ -18,8 +19,7 @@ _PRINTABLE: Final = re.compile(r"[\x21-\x7e]+")
 _NAME: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*\.?")
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """``host`` is lower case, in IDNA's ASCII form, an IPv6 address without brackets; ``path`` includes the query."""
 
     scheme: str

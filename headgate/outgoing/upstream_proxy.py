@@ -7,10 +7,11 @@ machine cannot resolve goes to the proxy unchecked, where the operator has said 
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_address
 from typing import Final
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
@@ -33,8 +34,7 @@ _NOT_PUBLIC: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamProxy:
+class UpstreamProxy(Struct, frozen=True):
     """``names`` and ``networks`` are reached directly; ``*.name`` stands for all below it. ``authorization``: the value
     of Proxy-Authorization. ``resolves_names``: names go to the proxy, which refuses private addresses itself."""
 

@@ -6,7 +6,6 @@ maker's authenticator somebody uses is their own business.
 """
 
 import struct
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -25,6 +24,7 @@ from fido2.webauthn import (
     ResidentKeyRequirement,
     UserVerificationRequirement,
 )
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import UnauthorizedError
@@ -47,15 +47,13 @@ _MALFORMED: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
+class Registered(Struct, frozen=True):
     credential_id: bytes
     credential: bytes
     sign_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Presented:
+class Presented(Struct, frozen=True):
     """What an answer says of itself, before anything is checked."""
 
     challenge: bytes

@@ -1,17 +1,17 @@
 """What the slice speaks of: the relying party, a passkey, and what a challenge is for."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 _LOOPBACK_NAMES: Final = (".localhost", "localhost")
 
 
-@dataclass(frozen=True, slots=True)
-class RelyingParty:
+class RelyingParty(Struct, frozen=True):
     """``origin``: of the pages; browsers sign it. ``rp_id``: its host; a passkey is bound to it (section 4)."""
 
     rp_id: str
@@ -39,8 +39,7 @@ class Purpose(StrEnum):
     SIGN_IN = "sign_in"
 
 
-@dataclass(frozen=True, slots=True)
-class Challenge:
+class Challenge(Struct, frozen=True):
     """``about``: who or which invitation it was given out for. ``user_handle``: what the passkey calls its user."""
 
     purpose: Purpose
@@ -49,8 +48,7 @@ class Challenge:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Passkey:
+class Passkey(Struct, frozen=True):
     """``credential``: AAGUID, credential id and COSE key (section 6.5.1). ``sign_count`` 0: it keeps none."""
 
     org_id: str

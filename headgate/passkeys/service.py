@@ -6,9 +6,10 @@ it opens is aal2 (NIST SP 800-63B-4, section 3.1.7).
 
 import hashlib
 import os
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor, Event, EventType
 from headgate.audit.store import append
@@ -47,8 +48,7 @@ _HANDLE_BYTES: Final = 32
 _MOST: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class NewPasskey:
+class NewPasskey(Struct, frozen=True):
     """One that was made and checked, and is nobody's yet."""
 
     registered: Registered

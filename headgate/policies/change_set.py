@@ -7,8 +7,9 @@ state is still the one that the check used. A rehearsal does the same and rolls 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.change import Change
 from headgate.db.database import Connection, Database
@@ -41,20 +42,17 @@ SECONDS_MAX: Final = 8.0
 """From the first read of the database to the commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyCreation:
+class PolicyCreation(Struct, frozen=True):
     draft: PolicyDraft
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyUpdate:
+class PolicyUpdate(Struct, frozen=True):
     policy_id: str
     change: Callable[[RulePolicy], RulePolicy]
     expected: ExpectedVersion | None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDeletion:
+class PolicyDeletion(Struct, frozen=True):
     policy_id: str
     expected: ExpectedVersion | None
 
@@ -62,8 +60,7 @@ class PolicyDeletion:
 type RuleChange = PolicyCreation | PolicyUpdate | PolicyDeletion | DocumentChange
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """The result of one change. ``policy_id`` None: a document or module."""
 
     policy_id: str | None
@@ -71,8 +68,7 @@ class Applied:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Now:
+class _Now(Struct, frozen=True):
     """The state that the changes are checked against."""
 
     generation: int

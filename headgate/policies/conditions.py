@@ -18,9 +18,10 @@ Where a name might mean something else (a local variable that hides a rule or ``
 anywhere), nothing is concluded. A property test compares with evaluating everything.
 """
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.policies.facts import CONSTANT, CONSTANT_FALSE, QUIET, UNKNOWN, Facts, field_of, presence
 from headgate.policies.formula import (
@@ -54,8 +55,7 @@ from headgate.policies.syntax import (
 _COMPARED_PAIRS_MAX: Final = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """``concerns``: false if the policy certainly decides nothing and raises nothing.
 
     ``speaks``: for each verdict, false if the policy certainly does not return it.

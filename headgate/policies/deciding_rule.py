@@ -5,15 +5,15 @@ the recorded reason as its constant message. Otherwise it is not known, and noth
 """
 
 import json
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.policies.tree import UnknownSyntaxError, tree_object
 from headgate.policies.written_rules import WrittenRule, policy_tree, written_rules
 
 
-@dataclass(frozen=True, slots=True)
-class DecidingRule:
+class DecidingRule(Struct, frozen=True):
     """``line`` and ``last_line`` count from 1; ``text`` is the source from one to the other."""
 
     line: int

@@ -5,16 +5,16 @@ people can read, disable and delete them. ``config/policies/defaults`` holds the
 their cases, which a test runs.
 """
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.policies.model import SEEDED_PRIORITY
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultPolicy:
+class DefaultPolicy(Struct, frozen=True):
     """``key`` is the file's name without the extension."""
 
     key: str

@@ -4,12 +4,13 @@ Nothing is executed or recorded, and no organization is involved.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.rego_input import rego_input
 from headgate.actions.request import draft_of, parse_submission
@@ -62,8 +63,7 @@ _NO_CATALOGUE: Final = CatalogueIndex(())
 """The scenarios use no catalogue: nothing is executed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Demonstration:
+class Demonstration(Struct, frozen=True):
     """One scenario's call and decision; ``policy_name`` is of the deciding policy."""
 
     tool: str

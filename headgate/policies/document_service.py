@@ -7,8 +7,10 @@ is unchanged.
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.audit.model import EventType
@@ -44,8 +46,7 @@ _EVENT_TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentChange:
+class DocumentChange(Struct, frozen=True):
     """``content`` None: delete it. ``restored``: it restores an earlier version."""
 
     kind: DocumentKind

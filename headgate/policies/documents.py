@@ -6,10 +6,11 @@ A document at the path ``limits.hard`` is ``data.limits.hard``; a module at the 
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor
 from headgate.kernel.canonical_json import JsonValue
@@ -33,8 +34,7 @@ class DocumentKind(StrEnum):
     MODULE = "module"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDocument:
+class PolicyDocument(Struct, frozen=True):
     """One version of a document or module; ``content`` is canonical JSON or Rego."""
 
     kind: DocumentKind
@@ -45,8 +45,7 @@ class PolicyDocument:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentVersion:
+class DocumentVersion(Struct, frozen=True):
     """The document of this version; its ``updated_at`` is the version's creation time."""
 
     document: PolicyDocument

@@ -1,7 +1,8 @@
 """A draft policy, and the checks before it is stored."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.policies.compile import Libraries
@@ -22,8 +23,7 @@ NOTE_MAX_CHARACTERS: Final = 1000
 _UNSTORABLE: Final = frozenset("\0") | frozenset(map(chr, range(0xD800, 0xE000)))
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDraft:
+class PolicyDraft(Struct, frozen=True):
     """The specification's create body, the mode, and the source of the Rego if it came from the camelCase shape."""
 
     name: str
@@ -51,8 +51,7 @@ def draft_of(policy: RulePolicy) -> PolicyDraft:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedPolicy:
+class CheckedPolicy(Struct, frozen=True):
     """A draft that compiled and passed its trial; only such a draft can be stored."""
 
     draft: PolicyDraft

@@ -5,8 +5,9 @@ What would narrow the rule to this very call (the agent, the path, each param) s
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.replay_store import RecordedAction
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -25,8 +26,7 @@ _REASONS: Final = {Verdict.DENY: "is not allowed", Verdict.REQUIRE_APPROVAL: "ne
 _VALUE_MAX_CHARACTERS: Final = 120
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyDraftFromAction:
+class PolicyDraftFromAction(Struct, frozen=True):
     """``cases`` are in the form of ``headgate policy test``."""
 
     name: str

@@ -1,14 +1,14 @@
 """Ready-made rule policies (``config/policies/examples``), each with the cases that state what it decides."""
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_text
 
 
-@dataclass(frozen=True, slots=True)
-class ExamplePolicy:
+class ExamplePolicy(Struct, frozen=True):
     """``example_id`` is the file's name without the extension; ``summary`` the comment at its beginning; ``cases``
     YAML, as ``headgate policy test`` reads it."""
 

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Final
 
 import regorus
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -19,8 +19,7 @@ _VALUE_MAX_BYTES: Final = 4_096
 _SPEAKING: Final = tuple(verdict.value for verdict in (Verdict.DENY, Verdict.REQUIRE_APPROVAL, Verdict.ALLOW))
 
 
-@dataclass(frozen=True, slots=True)
-class RuleValue:
+class RuleValue(Struct, frozen=True):
     """One rule for one call: its value, undefined, or the failure."""
 
     rule: str
@@ -37,8 +36,7 @@ class RuleValue:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """One policy's verdict on one call. ``rules``: the rules of deny, require_approval and allow that decided;
     ``trace``: every rule of its package, on request."""
 
@@ -101,8 +99,7 @@ def _explain(
     return Explanation(policy, verdict, rules, values, time_ms)
 
 
-@dataclass(frozen=True, slots=True)
-class RawAnswer:
+class RawAnswer(Struct, frozen=True):
     """The engine's answer, or the reason for its absence."""
 
     answer: bytes

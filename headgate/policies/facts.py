@@ -1,7 +1,8 @@
 """Facts about an expression before evaluation, and about references to a call's own members."""
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.policies.formula import FALSE, TRUE, Field, Formula, Present
 from headgate.policies.syntax import Reference
@@ -14,8 +15,7 @@ _FIELDS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """Facts about an expression before evaluation.
 
     ``may``: false if it is certainly false or undefined. ``must``: true if it certainly is neither, unless it raises.

@@ -4,10 +4,11 @@ A formula is built once when a policy is compiled, and evaluated for each kind o
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import product
 from typing import Final, NamedTuple
+
+from msgspec import Struct
 
 _SIZE_MAX: Final = 200
 _SAMPLES_MAX: Final = 1_024
@@ -31,8 +32,7 @@ class CallKey(NamedTuple):
     method: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Always:
+class Always(Struct, frozen=True):
     """True or false for every call."""
 
     value: bool
@@ -49,8 +49,7 @@ TRUE: Final = Always(True)
 FALSE: Final = Always(False)
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Struct, frozen=True):
     """The member is there and is one of these values."""
 
     field: Field
@@ -64,8 +63,7 @@ class OneOf:
         return 1
 
 
-@dataclass(frozen=True, slots=True)
-class Present:
+class Present(Struct, frozen=True):
     """The input has the member."""
 
     field: Field
@@ -78,8 +76,7 @@ class Present:
         return 1
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
+class Not(Struct, frozen=True):
     part: "Formula"
 
     def holds(self, call: CallKey) -> bool:
@@ -90,8 +87,7 @@ class Not:
         return 1 + self.part.size
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Struct, frozen=True):
     parts: tuple["Formula", ...]
     size: int
 
@@ -99,8 +95,7 @@ class All:
         return all(part.holds(call) for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class Either:
+class Either(Struct, frozen=True):
     parts: tuple["Formula", ...]
     size: int
 

@@ -1,16 +1,16 @@
 """A policy's terms for grants: ``approval.grants {allowed, max_uses, max_seconds}`` (docs/guides/grants.md)."""
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _MOST: Final = {"max_uses": 1_000_000, "max_seconds": 366 * 86_400}
 
 
-@dataclass(frozen=True, slots=True)
-class GrantTerms:
+class GrantTerms(Struct, frozen=True):
     """Whether people may grant a policy's calls in advance, and the limits.
 
     ``allowed`` None: allowed if the quorum is one. The others None: the gateway's own limits.

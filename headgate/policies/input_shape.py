@@ -1,12 +1,12 @@
 """The shape of the policies' ``input`` (``headgate.actions.rego_input``), to find paths that never exist."""
 
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Members:
+
+class Members(Struct, frozen=True):
     """An object with these members and no others; None below a name: any members."""
 
     names: "dict[str, Members | None]"
@@ -149,8 +149,7 @@ def _below(path: str, members: Members) -> list[str]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownPart:
+class UnknownPart(Struct, frozen=True):
     """The first part of a path that never exists, as written so far (``input.htp``), the members that do exist there,
     and the path that is probably meant. ``nearest`` None: no member has a similar name."""
 

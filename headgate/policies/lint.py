@@ -6,9 +6,11 @@ line and column.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.conditions import Conditions, dead_bodies
@@ -59,8 +61,7 @@ class FindingCode(StrEnum):
     MISSING_MEMBER = "missing_member"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     code: FindingCode
     message: str
     place: Place

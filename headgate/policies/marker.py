@@ -14,10 +14,11 @@ import mmap
 import os
 import signal
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic_ns
 from typing import Final
+
+from msgspec import Struct
 
 PAGE_BYTES: Final = 256
 _SIZE: Final = PAGE_BYTES
@@ -104,8 +105,7 @@ def note_death(folder: Path, pid: int, signal_number: int) -> None:
             continue
 
 
-@dataclass(frozen=True, slots=True)
-class Suspect:
+class Suspect(Struct, frozen=True):
     """A policy that was running when its process died. ``reason`` is the text for people."""
 
     org_id: str

@@ -5,8 +5,9 @@ the negation, and an undefined one leaves the statement undefined.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.model import Verdict

@@ -4,10 +4,11 @@ Frozen types without I/O. The specification's sections "Rule policy" and "Decisi
 docs/reference/policies.md defines what it leaves open.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.grant_terms import DEFAULT_GRANT_TERMS, GrantTerms
@@ -33,8 +34,7 @@ class Verdict(StrEnum):
     REQUIRE_APPROVAL = "require_approval"
 
 
-@dataclass(frozen=True, slots=True)
-class FoundText:
+class FoundText(Struct, frozen=True):
     """What a content policy masks: characters of the text at ``path`` of the judged content, and their kind."""
 
     path: tuple[str | int, ...]
@@ -57,8 +57,7 @@ class PolicyMode(StrEnum):
     SHADOW = "shadow"
 
 
-@dataclass(frozen=True, slots=True)
-class RulePolicy:
+class RulePolicy(Struct, frozen=True):
     """One version of a policy. ``quarantine`` is why it is not evaluated (it denies instead).
 
     ``org_id`` is empty for a draft, which belongs to no organization. ``rules`` is the source of the Rego if it came
@@ -82,8 +81,7 @@ class RulePolicy:
     """Its test cases, a canonical JSON array. They are kept with each version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
+class Requirement(Struct, frozen=True):
     """One policy's requirements for an approval. Without ``assignees``, any approver may decide.
 
     ``assignees`` is what the policy set and does not change; ``reassigned`` is a person's change, ``is_escalated`` the
@@ -141,8 +139,7 @@ class Requirement:
         return record
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyVerdict:
+class PolicyVerdict(Struct, frozen=True):
     """One policy's verdict on one call. ``verdict`` None: none. ``error``: the policy failed, so it denies.
 
     ``capture``: how much of the call may be kept for review; None: unspecified.
@@ -178,8 +175,7 @@ class PolicyVerdict:
         return entry
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The decision about a call, and the policies behind it.
 
     ``spoken`` are the policies of the deciding priority that decided, in the order of evaluation; their versions made

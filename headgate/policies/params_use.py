@@ -5,8 +5,9 @@ Read from the policy's syntax tree. Wherever the tree leaves a doubt, the answer
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.model import Verdict
@@ -27,8 +28,7 @@ _MODULES_ROOT: Final = "lib"
 _DENY: Final = Verdict.DENY.value
 
 
-@dataclass(frozen=True, slots=True)
-class ParamsUse:
+class ParamsUse(Struct, frozen=True):
     """What reads nothing but what the calls of one tool have in common. ``denials_ignore``: ``deny`` and all that it
     refers to; ``all_ignores``: the whole policy."""
 

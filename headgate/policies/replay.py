@@ -5,9 +5,10 @@ replay; secrets were masked when the action was recorded.
 """
 
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.actions.unparsed_body import UNPARSED_BODY
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
@@ -18,8 +19,7 @@ _GROUPS_MAX: Final = 200
 _REASON_MAX_CHARACTERS: Final = 500
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayedAction:
+class ReplayedAction(Struct, frozen=True):
     """One recorded action and its decisions: ``before`` without the change, ``after`` with it."""
 
     action_id: str
@@ -42,8 +42,7 @@ def changed_set(policies: list[RulePolicy], change: RulePolicy) -> list[RulePoli
     return [*(one for one in policies if one.policy_id != change.policy_id), change]
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayCall:
+class ReplayCall(Struct, frozen=True):
     """A recorded action as policies would read it now, and the members that the index reads (None: absent)."""
 
     document: JsonObject
@@ -73,8 +72,7 @@ def replay_call(*, request: str, tool: str, operation: str, source: str, agent_i
     return ReplayCall(document, host if isinstance(host, str) else None, method if isinstance(method, str) else None)
 
 
-@dataclass(slots=True)
-class ReplayTally:
+class ReplayTally(Struct):
     """The sums of a replay, with the first few examples of each kind of change."""
 
     examples_of_each: int

@@ -1,9 +1,9 @@
 """All SQL of kept replay reports."""
 
 import json
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -15,8 +15,7 @@ from headgate.kernel.errors import NotFoundError
 from headgate.policies.version_store import actor_json, actor_of
 
 
-@dataclass(frozen=True, slots=True)
-class KeptReport:
+class KeptReport(Struct, frozen=True):
     replay_id: str
     created_at: datetime
     created_by: Actor | None

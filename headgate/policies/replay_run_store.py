@@ -1,8 +1,9 @@
 """The last replay of each person that runs in the background: one row a person."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -14,8 +15,7 @@ _SELECT: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReplayRun:
+class ReplayRun(Struct, frozen=True):
     """``done`` of ``total`` calls. ``report`` is JSON; ``failure`` says why there is none. ``is_interrupted``: its
     process ended before it did."""
 

@@ -7,9 +7,10 @@ priority. The first priority at which any rule holds decides, and within it the 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.yaml_document import Section
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -66,8 +67,7 @@ _LISTS: Final = frozenset({Operator.IN, Operator.NOT_IN})
 _NO_VALUE: Final = frozenset({Operator.EXISTS, Operator.NOT_EXISTS})
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Struct, frozen=True):
     """``field`` is a path below ``input``."""
 
     field: tuple[str, ...]
@@ -75,16 +75,14 @@ class Condition:
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionGroup:
+class ConditionGroup(Struct, frozen=True):
     """``any_of``: one condition suffices; otherwise all must hold."""
 
     conditions: tuple[Condition, ...]
     any_of: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ShapedRule:
+class ShapedRule(Struct, frozen=True):
     """``tools`` and ``operations`` empty: any. A name that ends in ``*`` matches all names with that prefix."""
 
     name: str

@@ -2,8 +2,9 @@
 same method, scheme, host and port. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 
@@ -13,8 +14,7 @@ _CALL_PARTS: Final = ("method", "scheme", "host", "port")
 SENT_PARTS: Final = ("path", "query", "body_sha256")
 
 
-@dataclass(frozen=True, slots=True)
-class SeenCall:
+class SeenCall(Struct, frozen=True):
     """One executed action in the form that policies read. ``is_masked``: a secret in it was masked."""
 
     agent_id: str
@@ -25,8 +25,7 @@ class SeenCall:
     is_masked: bool
 
 
-@dataclass(slots=True)
-class CallKind:
+class CallKind(Struct):
     """Calls of one kind; ``variants`` are the distinct contents by canonical form, up to a few more than are listed."""
 
     agent_id: str

@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.model import EventType
 from headgate.db.database import Connection
@@ -26,8 +28,7 @@ from headgate.policies.store import (
 from headgate.policies.versions import ExpectedVersion, PolicyVersion, VersionChange, changed_fields
 
 
-@dataclass(frozen=True, slots=True)
-class SavedPolicy:
+class SavedPolicy(Struct, frozen=True):
     """``warnings``: sentences for the person who saved it. ``changed``: false if nothing differed."""
 
     policy: RulePolicy

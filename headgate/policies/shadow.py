@@ -5,7 +5,9 @@ its failure changes anything.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.policies.combine import combine
 from headgate.policies.compile import Libraries
@@ -14,8 +16,7 @@ from headgate.policies.marker import Marker
 from headgate.policies.model import Decision, PolicyMode, PolicyVerdict, RulePolicy, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowVerdict:
+class ShadowVerdict(Struct, frozen=True):
     """One shadow policy's verdict on a call (None: none), and the decision that it would have led to."""
 
     policy_id: str

@@ -1,16 +1,16 @@
 """All SQL of shadow policies' verdicts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.audit.written_events import WrittenEvent, note_events
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowCount:
+class ShadowCount(Struct, frozen=True):
     """The number of calls with this pair of verdicts; ``said`` none: no verdict."""
 
     org_id: str
@@ -23,8 +23,7 @@ class ShadowCount:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowEvent:
+class ShadowEvent(Struct, frozen=True):
     """``decision.shadowed``: the shadow verdicts on one recorded action. ``payload`` is canonical."""
 
     org_id: str
@@ -34,8 +33,7 @@ class ShadowEvent:
     payload: str
 
 
-@dataclass(frozen=True, slots=True)
-class ShadowTally:
+class ShadowTally(Struct, frozen=True):
     """The counts of one policy version, ``since`` its first call."""
 
     asked: int

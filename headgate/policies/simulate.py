@@ -4,8 +4,9 @@ An unsaved text has passed no trial, and a made-up call was not part of any, so 
 """
 
 import json
-from dataclasses import dataclass
 from typing import cast
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.compile import Libraries
@@ -13,8 +14,7 @@ from headgate.policies.explain import RawAnswer, RuleValue
 from headgate.policies.trial import refuse_where_refused, run_child
 
 
-@dataclass(frozen=True, slots=True)
-class Simulation:
+class Simulation(Struct, frozen=True):
     """The policy's answer, every rule's value on request, the evaluation time, and the warnings that saving has about
     the text."""
 

@@ -1,9 +1,9 @@
 """All SQL of rule policies. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -19,8 +19,7 @@ from headgate.policies.versions import PolicyVersion, VersionChange
 _COLUMNS: Final = ", ".join((*CONTENT, "quarantine", "created_at", "updated_at"))
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyFilter:
+class PolicyFilter(Struct, frozen=True):
     """What to list; None means any. ``name`` is a part of the name, whatever its case."""
 
     enabled: bool | None = None
@@ -30,8 +29,7 @@ class PolicyFilter:
     quarantined: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyPage:
+class PolicyPage(Struct, frozen=True):
     """One page in the order of evaluation; ``total`` counts all pages."""
 
     policies: tuple[RulePolicy, ...]

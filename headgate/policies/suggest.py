@@ -8,9 +8,10 @@ state this. Kinds that cannot be described or are too rare are left out, and com
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.policies.model import REGO_MAX_BYTES
@@ -29,8 +30,7 @@ class Precision(StrEnum):
     FIELDS = "fields"
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(Struct, frozen=True):
     """``cases`` are in the form of ``headgate policy test``. ``covered``: how many of the seen calls it allows."""
 
     rego_policy: str

@@ -1,7 +1,8 @@
 """The data documents and shared modules that an organization's policies read besides the call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headgate.db.database import Connection
 from headgate.organizations.model import SettingName
@@ -12,8 +13,7 @@ from headgate.policies.document_store import load_documents
 from headgate.policies.documents import DocumentKind
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """``data`` is canonical JSON; ``allowlist`` the text of the setting, None where it was never set.
 
     ``documents`` are the organization's own by their path, and ``libraries`` its modules by the file's name.

@@ -3,33 +3,29 @@
 ``parse_syntax`` makes it from the engine's own tree.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A string, number, boolean or null."""
 
     value: bool | float | str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True):
     """``root.a["b"]``. ``path`` is None where some part of it is not a constant string."""
 
     root: str
     path: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
+class Collection(Struct, frozen=True):
     """A literal array or set."""
 
     items: tuple["Expression", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """``left == right``; ``operator`` is the engine's name of it (Eq, Ne, Lt, Le, Gt, Ge)."""
 
     operator: str
@@ -37,23 +33,20 @@ class Comparison:
     right: "Expression"
 
 
-@dataclass(frozen=True, slots=True)
-class Membership:
+class Membership(Struct, frozen=True):
     """``value in collection``."""
 
     value: "Expression"
     collection: "Expression"
 
 
-@dataclass(frozen=True, slots=True)
-class CountOf:
+class CountOf(Struct, frozen=True):
     """``count(name)`` of something that this module may define."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
+class Assignment(Struct, frozen=True):
     """``name := value``, or ``left = right`` with ``name`` None."""
 
     name: str | None
@@ -61,24 +54,21 @@ class Assignment:
     left: "Expression"
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(Struct, frozen=True):
     """Anything else."""
 
 
 type Expression = Constant | Reference | Collection | Comparison | Membership | CountOf | Assignment | Opaque
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     """One statement of a body. Statements that are not expressions (some, every) are Opaque."""
 
     expression: Expression
     negated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """One body: ``value`` is what the rule is where it succeeds (the member, for a partial set)."""
 
     statements: tuple[Statement, ...]
@@ -86,8 +76,7 @@ class Body:
     is_else: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """One rule as written: a complete rule or a partial set; anything else has no ``bodies`` and is not plain."""
 
     name: str
@@ -96,8 +85,7 @@ class Definition:
     bodies: tuple[Body, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Module:
+class Module(Struct, frozen=True):
     """A policy: its package, its rules by name, their defaults, and the names that mean something else."""
 
     package: tuple[str, ...]

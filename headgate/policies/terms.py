@@ -6,9 +6,10 @@ policy, and an error denies (``headgate.policies.answer``).
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.policies.answer_values import AnswerError, describe, whole_number
@@ -34,16 +35,14 @@ class Duty(StrEnum):
     """The person who saved the policy version that requires the approval."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RoleSlot:
+class RoleSlot(Struct, frozen=True, order=True):
     """The number of approvals that must come from different members of one group."""
 
     group: str
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalTerms:
+class ApprovalTerms(Struct, frozen=True):
     """A policy's ``approval`` object. None: the default applies.
 
     ``required_approvals`` is at least the sum of ``roles``. ``assignees`` and ``escalate_to`` name users by id or

@@ -3,8 +3,9 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.policies.model import Verdict

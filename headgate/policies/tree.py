@@ -1,7 +1,8 @@
 """Walks the engine's syntax tree as JSON: nodes, their places, and the names of references."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
@@ -13,16 +14,14 @@ class UnknownSyntaxError(Exception):
     """The engine's tree does not have the shape of this version."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A place in the text, counted from 1."""
 
     line: int
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(Struct, frozen=True):
     """A reference as written: ``input.http["host"]`` is root ``input``, path ``(http, host)``.
 
     ``path`` ends before the first part that is not a constant string.

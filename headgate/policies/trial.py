@@ -8,9 +8,10 @@ import json
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, cast
 from weakref import WeakKeyDictionary
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import UnavailableError
@@ -26,8 +27,7 @@ _NO_RESULT: Final = "the trial of this policy ended without a result"
 _slots: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
 
-@dataclass(frozen=True, slots=True)
-class TrialReport:
+class TrialReport(Struct, frozen=True):
     """The result of an accepted policy's trial: probable mistakes, and sample calls on which it fails."""
 
     warnings: tuple[str, ...]

@@ -1,9 +1,10 @@
 """A policy's history: every change is an immutable version."""
 
-from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
@@ -23,8 +24,7 @@ class VersionChange(StrEnum):
     RESTORED = "restored"
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyVersion:
+class PolicyVersion(Struct, frozen=True):
     """The policy at this version; its ``updated_at`` is the version's creation time.
 
     ``actor`` None: the version is older than stored actors (the audit log has them).
@@ -41,8 +41,7 @@ class PolicyVersion:
         return self.policy.version
 
 
-@dataclass(frozen=True, slots=True)
-class ExpectedVersion:
+class ExpectedVersion(Struct, frozen=True):
     """The version that the caller expects to be current (optimistic locking). ``by_header``: from If-Match."""
 
     version: int
@@ -66,8 +65,7 @@ def changed_fields(before: RulePolicy, after: RulePolicy) -> tuple[str, ...]:
     return tuple(name for name in _COMPARED if getattr(before, name) != getattr(after, name))
 
 
-@dataclass(frozen=True, slots=True)
-class VersionDiff:
+class VersionDiff(Struct, frozen=True):
     """``text``: a unified diff of the Rego, empty if equal. ``changes``: the other fields, by name."""
 
     text: str

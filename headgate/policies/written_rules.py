@@ -1,7 +1,8 @@
 """Reads the engine's syntax tree for the lint: a policy's package, its rules by name, and the names bound in it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.tree import Place, UnknownSyntaxError, mentions, nodes, place_of, reference, tree_object
@@ -20,8 +21,7 @@ def _contents(module: JsonObject) -> JsonValue:
     return source["contents"] if isinstance(source, dict) else None
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenRule:
+class WrittenRule(Struct, frozen=True):
     name: str
     node: JsonObject
     place: Place

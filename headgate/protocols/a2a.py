@@ -3,9 +3,10 @@
 A card describes another agent to this one: what it says is read by a model, as definitions of tools are.
 """
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
@@ -64,8 +65,7 @@ _PARTS_MAX: Final = 64
 _KINDS: Final = ("text", "file", "data", "raw", "url")
 
 
-@dataclass(frozen=True, slots=True)
-class A2aCall:
+class A2aCall(Struct, frozen=True):
     """``facts``: what policies read as ``input.a2a``. ``is_read``: where an administrator says that it is A2A."""
 
     operation: str

@@ -6,9 +6,10 @@ withholds it then, because nothing found in a part proves nothing about the whol
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.protocols import content_coding
 
@@ -40,8 +41,7 @@ class StreamKind(StrEnum):
     LINES = "lines"  # NDJSON, JSON Lines, JSON text sequences (RFC 7464): pieces end with a line
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerHead:
+class AnswerHead(Struct, frozen=True):
     """``media_type`` and ``coding`` in lower case, empty where none is named; several values joined by a comma.
 
     ``bodyless``: whatever the fields say, no body follows (HEAD, 204, 304).

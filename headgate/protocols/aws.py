@@ -7,9 +7,10 @@ names it once (Smithy, "AWS protocols"). Everything else is an operation that no
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
@@ -39,8 +40,7 @@ _UNKNOWN: Final = "unknown"
 _FILE_NAME: Final = "${filename}"
 
 
-@dataclass(frozen=True, slots=True)
-class AwsRequest:
+class AwsRequest(Struct, frozen=True):
     """``facts``: what policies read as ``input.aws``."""
 
     operation: str
@@ -48,8 +48,7 @@ class AwsRequest:
     facts: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class NamedHost:
+class NamedHost(Struct, frozen=True):
     """A host that a catalogue names. ``bucket``: the part of its name before the one that was named."""
 
     bucket: str | None

@@ -6,9 +6,10 @@ so that no policy that allows reads lets them through.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -19,8 +20,7 @@ _S3_READS: Final = re.compile(r"(?:Get|List|Head)(?![a-z])")
 _S3: Final = "s3"
 
 
-@dataclass(frozen=True, slots=True)
-class OperationTable:
+class OperationTable(Struct, frozen=True):
     """``writes``: by the service as signatures name it."""
 
     read_verbs: re.Pattern[str]

@@ -6,10 +6,11 @@ read as a service's own.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
@@ -33,16 +34,14 @@ class Wire(StrEnum):
     CBOR = "cbor"
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
+class Service(Struct, frozen=True):
     """``name``: as signatures carry it."""
 
     name: str
     wires: frozenset[Wire]
 
 
-@dataclass(frozen=True, slots=True)
-class AwsHost:
+class AwsHost(Struct, frozen=True):
     """``service`` None: of S3, in ``bucket``'s own name or None. ``region`` None: the host names none."""
 
     service: Service | None

@@ -5,8 +5,9 @@ signature itself is the service's to check; it refuses a scope that is not its o
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.draft import ReadCall
@@ -25,8 +26,7 @@ _VERSION_2: Final = re.compile(r"AWS [^:,\s]{1,256}:[A-Za-z0-9+/=]{1,256}")
 _VERSION_2_MEMBERS: Final = frozenset({"awsaccesskeyid", "signature"})
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """``region`` None: the signature names none. ``presigned``: it stands in the URL or in a form, which work for
     whoever has them."""
 

@@ -6,9 +6,10 @@ a size and, where a form was expected, the reason (``unread``), which policies c
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
@@ -60,8 +61,7 @@ class BodyKind(StrEnum):
     OPAQUE = "opaque"
 
 
-@dataclass(frozen=True, slots=True)
-class Body:
+class Body(Struct, frozen=True):
     """``value``: as generic parameters hold it; ``pairs``: the named members of a form, in order.
 
     ``type_mismatch``: it is JSON, its Content-Type says something else, and no catalogue says what the API reads.

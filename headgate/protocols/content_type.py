@@ -5,8 +5,9 @@ RFC 2231 continuations (``boundary*0=``), escapes in quoted strings, and what is
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.kernel.short_key_cache import short_key_cache
@@ -18,8 +19,7 @@ _UTF8: Final = frozenset({"", "utf-8", "utf8"})
 _ASCII_SUPERSETS: Final = ("us-ascii", "ascii", "iso-8859-", "latin1", "latin-1", "windows-125", "cp125")
 
 
-@dataclass(frozen=True, slots=True)
-class ContentType:
+class ContentType(Struct, frozen=True):
     """``media_type`` and ``charset`` in lower case; ``charset`` and ``boundary`` are empty where none is named."""
 
     media_type: str

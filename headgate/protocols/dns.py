@@ -8,10 +8,11 @@ import base64
 import binascii
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.content_type import read_content_type
@@ -54,8 +55,7 @@ class DnsForm(StrEnum):
     OBLIVIOUS = "oblivious"
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Struct, frozen=True):
     """``name``: lower case, no final dot, other bytes as ``\\DDD`` (RFC 1035, section 5.1); ``.`` is the root.
     ``type`` is a mnemonic, or ``TYPE123`` (RFC 3597). ``trailing_bytes`` counts the EDNS options and padding.
     """

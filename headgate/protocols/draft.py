@@ -1,8 +1,9 @@
 """An action before anybody has decided it: what is asked for, and the very call that it stands for."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
@@ -32,8 +33,7 @@ class Effect(StrEnum):
     DESTRUCTIVE = "destructive"
 
 
-@dataclass(frozen=True, slots=True)
-class ReadCall:
+class ReadCall(Struct, frozen=True):
     """A call with its parts read: host and path normalised.
 
     ``shown`` is the call as policies and reviewers see it, in canonical JSON: path normalised, query as lists by
@@ -78,8 +78,7 @@ type OpaquePart = tuple[tuple[str | int, ...], bytes]
 """Bytes in ``params`` of which only a digest is shown, with their place."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProtocolFacts:
+class ProtocolFacts(Struct, frozen=True):
     """What a protocol that rides on HTTP says of a call: a member of the policies' input, and its value in canonical
     JSON. The bytes of the call determine it, so the digest does not name it. ``model``: the language model that is
     asked. ``opaque``, ``unread``: of a protocol whose messages are read into ``params.messages``, what is for detectors
@@ -92,8 +91,7 @@ class ProtocolFacts:
     unread: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ActionDraft:
+class ActionDraft(Struct, frozen=True):
     """``params_bytes`` is ``params`` in canonical JSON; ``context`` and ``delegation`` are canonical too.
 
     ``expected_status`` tells of the upstream's status whether the call succeeded. ``mcp``: where it is a

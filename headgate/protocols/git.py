@@ -7,9 +7,10 @@ branch would not see it.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
@@ -66,8 +67,7 @@ class Change(StrEnum):
     DELETE = "delete"
 
 
-@dataclass(frozen=True, slots=True)
-class RefUpdate:
+class RefUpdate(Struct, frozen=True):
     """``fast_forward``: the old commit leads to the new one, as the pushed commits prove. Otherwise it may be a forced
     update: only the server knows all commits."""
 
@@ -87,16 +87,14 @@ class RefUpdate:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(Struct, frozen=True):
     """``options``: texts for the server's hooks, which some servers obey (gitprotocol-pack, "push-options")."""
 
     updates: Sequence[RefUpdate]
     options: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class GitRequest:
+class GitRequest(Struct, frozen=True):
     """``facts``: what policies read as ``input.git``."""
 
     operation: GitOperation

@@ -6,8 +6,9 @@ without text (a stored document, by whatever name) says nothing of what it runs:
 """
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
@@ -21,16 +22,14 @@ _IN_JSON: Final = ("variables", "extensions")
 _TYPENAME: Final = "__typename"
 
 
-@dataclass(frozen=True, slots=True)
-class GraphqlField:
+class GraphqlField(Struct, frozen=True):
     """A root field by its own name, whatever its alias, with its arguments as JSON."""
 
     name: str
     arguments: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class GraphqlRequest:
+class GraphqlRequest(Struct, frozen=True):
     """``fields``: at least one, in order."""
 
     kind: OperationKind

@@ -8,7 +8,6 @@ fields) is refused here.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
@@ -34,6 +33,7 @@ from graphql.language import (
     parse,
     print_ast,
 )
+from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.kernel.short_key_cache import short_key_cache
@@ -55,8 +55,7 @@ class OperationKind(StrEnum):
     SUBSCRIPTION = "subscription"
 
 
-@dataclass(frozen=True, slots=True)
-class DeclaredVariable:
+class DeclaredVariable(Struct, frozen=True):
     """``default`` None: none. ``is_required``: without a value there is nothing to run."""
 
     name: str
@@ -66,8 +65,7 @@ class DeclaredVariable:
     default: ValueNode | None
 
 
-@dataclass(frozen=True, slots=True)
-class RootField:
+class RootField(Struct, frozen=True):
     """``key``: the alias where there is one. ``arguments``: as they are written, variables included."""
 
     key: str
@@ -76,8 +74,7 @@ class RootField:
     written: str
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """``fields``: every root field that may run, in order."""
 
     kind: OperationKind

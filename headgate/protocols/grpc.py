@@ -6,10 +6,12 @@ Recognised by Content-Type. Some servers (gRPC's C core) ignore it: at a host th
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
@@ -66,8 +68,7 @@ _FORMS: Final[Mapping[str, Form]] = MappingProxyType(
 _CODECS: Final[Mapping[str, Codec]] = MappingProxyType({"": Codec.NUMBERS, "proto": Codec.NUMBERS, "json": Codec.JSON})
 
 
-@dataclass(frozen=True, slots=True)
-class GrpcRequest:
+class GrpcRequest(Struct, frozen=True):
     """``facts``: what policies read as ``input.grpc``. ``messages``: each as JSON, null where it is not read; None
     where the body is the message, in JSON. ``opaque``: bytes in messages that are neither text nor message."""
 
@@ -78,14 +79,12 @@ class GrpcRequest:
     unread: Unread | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Label:
+class _Label(Struct, frozen=True):
     form: Form
     codec: Codec | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     """``codec``: where it is another than the label says. ``misfit``: why the definitions do not fit."""
 
     messages: list[JsonValue] | None

@@ -4,8 +4,9 @@ Pure. A stream of Connect ends with a frame of its own, whose message is JSON.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
@@ -63,8 +64,7 @@ class MessagePieces:
         return taken
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerMessages:
+class AnswerMessages(Struct, frozen=True):
     """``values``: each message as JSON; None for one that cannot be read. ``opaque``: such messages, and bytes within
     messages that are neither text nor message, with their places in ``values``. ``unread``: why the first message that
     cannot be read is not."""

@@ -9,8 +9,9 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.protocols import content_coding
@@ -28,8 +29,7 @@ END_OF_STREAM: Final = 2
 _BASE64: Final = re.compile(rb"[A-Za-z0-9+/]*={0,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class Framed:
+class Framed(Struct, frozen=True):
     """``messages``: as far as they are read; ``unread``: why the rest is not."""
 
     messages: tuple[bytes, ...]

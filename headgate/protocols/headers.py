@@ -8,9 +8,10 @@ ISO 8859-1, which loses nothing (RFC 9110, section 5.5).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
@@ -33,8 +34,7 @@ _OVERRIDE: Final = 8
 _COMMON: Final = frozenset({_PLAIN, _IGNORED, _SINGLE_ONLY, _SINGLE_ONLY | _IGNORED})
 
 
-@dataclass(frozen=True, slots=True)
-class HeaderLists:
+class HeaderLists(Struct, frozen=True):
     """The lists of ``config/digest.yaml`` and ``config/masking.yaml``."""
 
     ignored: frozenset[str]
@@ -42,8 +42,7 @@ class HeaderLists:
     secret: frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Headers:
+class Headers(Struct, frozen=True):
     """The headers of one request. ``values`` holds the few that say how the body is to be read."""
 
     covered: JsonObject

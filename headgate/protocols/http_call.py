@@ -7,10 +7,12 @@ covers").
 
 import ipaddress
 import re
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.kernel.errors import AmbiguousRequestError
 
@@ -25,8 +27,7 @@ _NUMERIC_LABEL: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _METHOD: Final = re.compile(r"[A-Z][A-Z0-9_-]{0,31}")
 
 
-@dataclass(frozen=True, slots=True)
-class HttpCall:
+class HttpCall(Struct, frozen=True):
     """A request as it was sent: ``path`` and ``query`` raw, header names and values as bytes, in order.
 
     ``body`` holds the bytes on the wire, still in their content coding. ``query`` is without the ``?``.

@@ -5,8 +5,9 @@ counts. What one of them could read otherwise is refused.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
@@ -19,8 +20,7 @@ _METHOD_CHARACTERS_MAX: Final = 256
 _CALLS_MAX: Final = 100
 
 
-@dataclass(frozen=True, slots=True)
-class RpcCall:
+class RpcCall(Struct, frozen=True):
     """``is_notification``: it has no id, and no answer."""
 
     method: str
@@ -28,8 +28,7 @@ class RpcCall:
     is_notification: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RpcRequest:
+class RpcRequest(Struct, frozen=True):
     """``is_batch``: a list, whose calls a server makes in any order."""
 
     calls: Sequence[RpcCall]

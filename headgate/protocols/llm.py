@@ -6,9 +6,10 @@ and of Anthropic's form the header that its clients must send. Everything else s
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
@@ -26,8 +27,7 @@ COUNT_TOKENS: Final = "count_tokens"
 """Asks how many tokens a request would take, and takes none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ModelCall:
+class ModelCall(Struct, frozen=True):
     """Which model is asked, and in which form it answers. ``model``: the provider, a slash and the name, of which
     characters that cannot be seen are replaced."""
 
@@ -35,8 +35,7 @@ class ModelCall:
     form: LlmForm
 
 
-@dataclass(frozen=True, slots=True)
-class LlmRequest:
+class LlmRequest(Struct, frozen=True):
     """``facts``: what policies read as ``input.llm``. ``call``: None where no tokens are taken."""
 
     operation: str

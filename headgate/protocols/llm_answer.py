@@ -10,8 +10,10 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.protocols.llm_endpoints import LlmForm
 
@@ -36,8 +38,7 @@ _USAGE: Final = re.compile(rb'"usage(?:Metadata)?"\s*:\s*\{')
 _FINAL_EVENT: Final = "message_delta"
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """``tokens_in``: of the whole request, those that were read from the provider's cache (``tokens_cached``) or
     written to it (``tokens_cache_written``) among them. ``estimated``: by the bytes, as the answer did not say."""
 

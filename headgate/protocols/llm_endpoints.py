@@ -7,12 +7,13 @@ prefixes of compatible servers count.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote
+
+from msgspec import Struct
 
 _MODEL_CHARACTERS_MAX: Final = 256
 GOOGLE: Final = "google"
@@ -33,8 +34,7 @@ class LlmForm(StrEnum):
     REALTIME = "realtime"
 
 
-@dataclass(frozen=True, slots=True)
-class LlmEndpoint:
+class LlmEndpoint(Struct, frozen=True):
     """``model`` and ``stream``: where the address says them; None where the body does."""
 
     provider: str

@@ -5,9 +5,10 @@ members of JSON-RPC 2.0, only methods of the protocol, and the headers that a cl
 catalogue covers the host, the catalogue decides whether this is looked at at all.
 """
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, TypeGuard
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError
@@ -54,8 +55,7 @@ _READS: Final = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class McpExchange:
+class McpExchange(Struct, frozen=True):
     """What the gate itself needs to know of a message. ``request_id``: what an answer has to carry. ``session_id``: the
     session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
     sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
@@ -71,8 +71,7 @@ class McpExchange:
     called_tool: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class McpMessage:
+class McpMessage(Struct, frozen=True):
     """``covered_sha256``: of a request without its id and progress token, which differ in every sending; None where
     only the body's very bytes will do. ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call
     the tool's own name and the params beside name and arguments (``_meta``, ``inputResponses``, ``requestState``)."""

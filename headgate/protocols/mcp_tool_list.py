@@ -8,8 +8,9 @@ result is a list, whatever its id.
 import json
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
@@ -22,16 +23,14 @@ _DATA: Final = "data"
 _BYTE_ORDER_MARK: Final = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
+class OfferedTool(Struct, frozen=True):
     """``definition`` is all that the server says of the tool, its name included."""
 
     name: str
     definition: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A stretch of the answer: a message with tools, or else the text as it came."""
 
     text: str
@@ -40,8 +39,7 @@ class _Part:
     """Of an event: the lines beside its data."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolListAnswer:
+class ToolListAnswer(Struct, frozen=True):
     """An answer as it was read. ``tools``: all that its messages offer, in their order."""
 
     tools: tuple[OfferedTool, ...]

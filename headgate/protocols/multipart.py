@@ -8,8 +8,9 @@ file's name. So names and headers have the few characters that all read alike.
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
@@ -32,8 +33,7 @@ VALUE_BYTES_MAX: Final = 1 << 20
 """busboy cuts a longer value of a text field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One field. ``value`` is its text; None for a file."""
 
     name: str

@@ -1,9 +1,10 @@
 """What a request to a package index is about: the package, its version, and what becomes of it."""
 
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
@@ -43,8 +44,7 @@ _EFFECTS: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class PackageRequest:
+class PackageRequest(Struct, frozen=True):
     """``name``: normalised by the ecosystem's rule; None: of no one package. ``version`` None: of none, or of all."""
 
     ecosystem: Ecosystem

@@ -5,9 +5,10 @@ Buffers itself, read by ``protobuf_wire`` once, when catalogues are loaded.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.protobuf_wire import DEPTH_MAX, Field, FieldBudget, UnreadableError, read_fields
@@ -44,8 +45,7 @@ class Kind(IntEnum):
     SINT64 = 18
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDefinition:
+class FieldDefinition(Struct, frozen=True):
     """``name``: as JSON has it. ``type_name``: of a message, a group or an enum. ``oneof``: its number in the message.
     ``has_default``: it is there with its default where it was not sent (proto3, without ``optional``)."""
 
@@ -57,15 +57,13 @@ class FieldDefinition:
     has_default: bool
 
 
-@dataclass(frozen=True, slots=True)
-class MessageDefinition:
+class MessageDefinition(Struct, frozen=True):
     name: str
     fields: Mapping[int, FieldDefinition]
     is_map_entry: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Definitions:
+class Definitions(Struct, frozen=True):
     """Names with their package, without a dot before it. ``methods``: the type of what the client sends, by service
     and method."""
 

@@ -6,10 +6,11 @@ operation. A service of the same form may read them as one.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import unquote, unquote_to_bytes
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
@@ -114,8 +115,7 @@ _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _KNOWN_IN_LOWER_CASE: Final = frozenset(name.lower() for name in _SUBRESOURCES)
 
 
-@dataclass(frozen=True, slots=True)
-class S3Call:
+class S3Call(Struct, frozen=True):
     """``operation`` None: it cannot be told. ``bucket`` and ``key`` are decoded; None: there is none."""
 
     operation: str | None

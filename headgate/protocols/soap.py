@@ -5,9 +5,10 @@ the same one, the request is refused.
 """
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
@@ -34,16 +35,14 @@ _UNKNOWN: Final = "unknown"
 _ENVELOPE_DEPTH, _PART_DEPTH, _ELEMENT_DEPTH = 1, 2, 3
 
 
-@dataclass(frozen=True, slots=True)
-class SoapCall:
+class SoapCall(Struct, frozen=True):
     """``facts``: what policies read as ``input.soap``."""
 
     operation: str
     facts: JsonObject
 
 
-@dataclass(slots=True)
-class _Envelope:
+class _Envelope(Struct):
     """What was found in a document. ``elements``: of the body, as (namespace, name)."""
 
     version: str | None = None

@@ -3,8 +3,9 @@
 Pure. A message is decided with the address of its handshake: ``input.http`` is the handshake's.
 """
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError

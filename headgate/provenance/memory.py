@@ -8,10 +8,10 @@ an agent was shown is known for ``WINDOW_SECONDS`` after the last time that it w
 import itertools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import regorus
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.sealing import derived_key
@@ -40,14 +40,12 @@ _FORGOTTEN: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _ReadLists:
+class _ReadLists(Struct, frozen=True):
     lists: Mapping[str, str]
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """What was new to an agent: for the other processes. ``hashes``: eight bytes a value."""
 
     org_id: str

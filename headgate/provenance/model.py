@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.clock import rfc3339
@@ -29,8 +30,7 @@ class SourceKind(StrEnum):
     UNREAD = "unread"  # not looked up: the call has more values than are
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """``name``: of a list. ``action_id``, ``host``, ``tool`` and ``operation``: of the call that was answered, or told
     the model."""
 
@@ -58,8 +58,7 @@ class Source:
         return {name: value for name, value in members.items() if value is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class ProvenanceRules:
+class ProvenanceRules(Struct, frozen=True):
     """Of an organization with a policy that reads provenance. Hosts as ``a.example`` or ``*.example``; ``lists`` are
     the data documents by path, as JSON."""
 

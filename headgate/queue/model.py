@@ -1,13 +1,13 @@
 """Jobs, and who they are for. Pure."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from headgate.kernel.backoff import Backoff
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A kind of work. Jobs of one ``queue`` share a worker's places; a higher ``priority`` goes first."""
 
     name: str
@@ -16,8 +16,7 @@ class Job:
     backoff: Backoff = field(default_factory=Backoff)
 
 
-@dataclass(frozen=True, slots=True)
-class JobReference:
+class JobReference(Struct, frozen=True):
     """What a job is about. ``attempt`` counts from 1, the runs of killed workers included."""
 
     org_id: str
@@ -37,8 +36,7 @@ type Handler = Callable[[JobReference], Awaitable[None]]
 type Abandoned = Callable[[JobReference, str], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """A job and who does it. ``abandoned`` is told, with the reason, when it is not tried again."""
 
     job: Job

@@ -1,15 +1,15 @@
 """Deferring, and what the queue looks like: the functions of ``schema/functions/queue``."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.queue.model import Job
 
 
-@dataclass(frozen=True, slots=True)
-class QueueState:
+class QueueState(Struct, frozen=True):
     """``oldest_seconds``: for how long the first of those that may run has been waiting."""
 
     queue: str

@@ -7,14 +7,14 @@ windows, so no double burst at a window's edge, and no counters to reset.
 Times are integers, microseconds of a clock that is passed in.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 _MICROSECONDS: Final = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Quota:
+class Quota(Struct, frozen=True):
     """``count`` requests in ``period_seconds``; all of them may come at once."""
 
     count: int
@@ -34,8 +34,7 @@ class Quota:
         return self.period_us // self.count
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What to do with one request and what to tell its sender. ``reset_at_us``: when the bucket is full again."""
 
     allowed: bool

@@ -12,10 +12,10 @@ window.
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Final, Literal
 
 import structlog
+from msgspec.structs import replace
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 

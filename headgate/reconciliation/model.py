@@ -3,14 +3,14 @@
 Values are texts in the server's form: times in RFC 3339 (``rfc3339``), digests with their prefix.
 """
 
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """``column`` None: the row exists without an event, or the event without a row. In the table ``audit_events``,
     ``column`` is the type of a missing event. Secrets are masked, long values are cut."""
 
@@ -30,8 +30,7 @@ def _shown(value: str | None) -> str:
     return "nothing" if value is None else value
 
 
-@dataclass(frozen=True, slots=True)
-class Reconciliation:
+class Reconciliation(Struct, frozen=True):
     """``actions``: the number compared, each with its approval, votes and executions. The comparison stops at
     ``reconcile.MOST_DIFFERENCES``; more differences may exist."""
 
@@ -129,8 +128,7 @@ class ExecutionRow(NamedTuple):
     result: str | None
 
 
-@dataclass(slots=True)
-class Recorded:
+class Recorded(Struct):
     """All rows and events of one action at one moment of the database."""
 
     action: ActionRow | None = None

@@ -6,10 +6,11 @@ verify that they are the sealed ones.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.actions.masking import default_masker
 from headgate.db.database import Connection

@@ -5,9 +5,10 @@ and not compared.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import canonical_bytes, sha256_hex
 from headgate.reconciliation.model import ActionEvent
@@ -17,8 +18,7 @@ type Row = dict[str, Any]
 _UNDECIDED: Final = ("pending", "pending_approval")
 
 
-@dataclass(slots=True)
-class ReplayedRows:
+class ReplayedRows(Struct):
     """``is_blind``: the payloads were erased, so the columns are unknown. ``missing``: the types of events that must
     exist. ``used_since``: the time at which the approval's use was claimed, by the claiming process's clock."""
 

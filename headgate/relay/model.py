@@ -1,8 +1,9 @@
 """A recorded event as consumers see it, and who the consumers are."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
 
 from headgate.audit.model import Actor
 from headgate.kernel.canonical_json import JsonObject
@@ -16,8 +17,7 @@ class Consumer(StrEnum):
     INTEGRATIONS = "integrations"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEvent:
+class RecordedEvent(Struct, frozen=True):
     """An event of the chain. ``actor`` is None and ``data`` empty where the payload was erased meanwhile."""
 
     event_id: str

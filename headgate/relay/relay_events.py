@@ -6,10 +6,10 @@ an error in the log, and verifying says more.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.db.database import Connection, Database
 from headgate.journal.apply import apply_if_free
@@ -25,8 +25,7 @@ _STRETCH: Final = 1_000
 type Take = Callable[[Connection, str, Sequence[RecordedEvent]], Awaitable[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class Follower:
+class Follower(Struct, frozen=True):
     """Which recorded events a consumer wants, and what it makes of them."""
 
     types: frozenset[str]

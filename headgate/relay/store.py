@@ -1,7 +1,8 @@
 """All SQL of the cursors. But for ``due``, every function runs inside a transaction of the organization."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.audit.chain import unquoted
 from headgate.audit.chain_verifier import ChainFault, instant_of
@@ -11,8 +12,7 @@ from headgate.db.database import Connection
 from headgate.relay.model import Consumer, RecordedEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     org_id: str
     consumer: Consumer
 
@@ -67,8 +67,7 @@ async def end_of_stretch(connection: Connection, org_id: str, seq: int, limit: i
     return None if row is None or row["seq"] is None else int(row["seq"])
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Struct, frozen=True):
     """Both in the chain's order. ``faults``: what stands in the tables and was not sealed so; it is told to nobody as
     an event."""
 

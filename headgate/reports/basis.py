@@ -2,17 +2,18 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from headgate.kernel.clock import rfc3339
 from headgate.reports.model import ReportFormat, ReportRequest, ReportType, Section
 
 
-@dataclass(frozen=True, slots=True)
-class SignedCheckpoint:
+class SignedCheckpoint(Struct, frozen=True):
     """``note``: the signed text as it is. What witnesses and time-stamp authorities say of it is not here: they may
     add to it later, and the same report would be another file."""
 
@@ -22,8 +23,7 @@ class SignedCheckpoint:
     note: str
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """``first_seq`` and ``last_seq`` None: the run is empty. ``prev_hash`` (hexadecimal): of the event before it.
     ``no_checkpoint``: why there is none. ``fault``: what verification found, in one sentence. ``record_begins``: when
     the first event of all was sealed. ``names``: what policies were called, by id. ``total``: events of the run."""
@@ -62,6 +62,7 @@ def to_document(basis: Basis) -> bytes:
     request = basis.request
     document = {
         **asdict(basis),
+        "checkpoint": None if basis.checkpoint is None else asdict(basis.checkpoint),
         "record_begins": _text(basis.record_begins),
         "names": dict(basis.names),
         "request": {

@@ -1,20 +1,19 @@
 """A report as a document, before it has a form: what HTML and PDF are both made of. All of it is text, never markup."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 type Tone = Literal["good", "warning", "bad", "plain"]
 
 
-@dataclass(frozen=True, slots=True)
-class Paragraph:
+class Paragraph(Struct, frozen=True):
     text: str
     kind: Literal["paragraph"] = "paragraph"
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """What must not be overlooked."""
 
     title: str
@@ -23,22 +22,19 @@ class Notice:
     kind: Literal["notice"] = "notice"
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
+class Figure(Struct, frozen=True):
     label: str
     value: str
     note: str = ""
     tone: Tone = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Struct, frozen=True):
     items: tuple[Figure, ...]
     kind: Literal["figures"] = "figures"
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(Struct, frozen=True):
     """``svg`` is drawn by ``headgate.reports.charts``; ``told`` says the same in words, for those who do not see it."""
 
     title: str
@@ -47,8 +43,7 @@ class Chart:
     kind: Literal["chart"] = "chart"
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """``share`` of the width. ``face``: code for identifiers and digests, number for what is aligned to the right,
     badge for a decision, a risk, an outcome."""
 
@@ -57,8 +52,7 @@ class Column:
     face: Literal["text", "code", "number", "badge", "time"] = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -66,22 +60,19 @@ class Table:
     kind: Literal["table"] = "table"
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """Names and values, one a line."""
 
     items: tuple[tuple[str, str], ...]
     kind: Literal["fields"] = "fields"
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(Struct, frozen=True):
     text: str
     kind: Literal["code"] = "code"
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     claim: str
     figure: str
     query: str
@@ -89,8 +80,7 @@ class Claim:
     tone: Tone
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """One requirement of a framework, with the statements about it."""
 
     clause: str
@@ -101,8 +91,7 @@ class Clause:
     kind: Literal["clause"] = "clause"
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(Struct, frozen=True):
     """Below a part's title."""
 
     text: str
@@ -112,8 +101,7 @@ class Heading:
 type Block = Paragraph | Notice | Figures | Chart | Table | Fields | Code | Clause | Heading
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """``begins_page``: of short ones several share a page."""
 
     title: str
@@ -121,8 +109,7 @@ class Part:
     begins_page: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class ReportDocument:
+class ReportDocument(Struct, frozen=True):
     """``ends_at``: the end of the period, which a PDF is dated by: when it was made would make another file of it.
     ``cover``: the fields of the title page. ``seal``: in one sentence, whether the record is what was signed."""
 

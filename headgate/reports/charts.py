@@ -5,9 +5,10 @@ of Okabe and Ito (2008), which colour-blind readers tell apart; each bar is labe
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.visible_text import visible
 
@@ -20,8 +21,7 @@ _RULE: Final = "#d9dee4"
 _MOST_LABEL: Final = 34
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Struct, frozen=True):
     """``name`` is the key of the figures, ``label`` what is printed."""
 
     name: str

@@ -1,10 +1,11 @@
 """A document out of what was gathered: title page, summary, the parts that were asked for, how to verify."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.reports.basis import Basis
 from headgate.reports.blocks import Block, Chart, Figures, Notice, Part, ReportDocument

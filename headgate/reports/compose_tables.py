@@ -1,9 +1,10 @@
 """The parts that list events, each with its charts; how many rows a page takes, and how many there are."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.reports.blocks import Block, Chart, Column, Paragraph, Part, Table
 from headgate.reports.charts import DECISIONS, NEUTRAL, Series, bars_chart, told
@@ -18,8 +19,7 @@ _MOST_TEXT: Final = 280
 _MOST_NAMED: Final = 100
 
 
-@dataclass(slots=True)
-class TableRows:
+class TableRows(Struct):
     """The first rows of each section, and how many there were: pages of them help nobody, files do."""
 
     most: int
@@ -33,8 +33,7 @@ class TableRows:
         self.counts[row.section] = self.counts.get(row.section, 0) + 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
+class _Layout(Struct, frozen=True):
     title: str
     about: str
     columns: tuple[Column, ...]

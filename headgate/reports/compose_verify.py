@@ -1,7 +1,8 @@
 """The last part of every report: what it rests on, and how somebody who trusts none of us checks it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.reports.blocks import Block, Code, Fields, Heading, Paragraph, Part
 from headgate.reports.model import DEFAULT_SECTIONS, ReportFormat
@@ -9,8 +10,7 @@ from headgate.reports.run import RunEvent
 from headgate.reports.statements import Facts, number
 
 
-@dataclass(frozen=True, slots=True)
-class UsedFont:
+class UsedFont(Struct, frozen=True):
     """One of the installation, which the file's bytes depend on. ``sha256``: of its file, hexadecimal."""
 
     family: str

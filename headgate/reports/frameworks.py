@@ -5,7 +5,8 @@ Regulation (EU) 2024/1689 (AI Act), articles 12, 14 and 26(6); NIST AI 100-1 (AI
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.reports.statements import (
     Facts,
@@ -24,8 +25,7 @@ from headgate.reports.statements import (
 _SIX_MONTHS_DAYS = 183
 
 
-@dataclass(frozen=True, slots=True)
-class Control:
+class Control(Struct, frozen=True):
     """``beyond``: what an auditor has to look for elsewhere, because no record of actions can show it."""
 
     framework: str

@@ -5,8 +5,9 @@ statements, and what it all rests on. A file that was cut off is no JSON.
 """
 
 import json
-from dataclasses import asdict
 from typing import Any, TextIO
+
+from msgspec.structs import asdict
 
 from headgate.kernel.clock import rfc3339
 from headgate.reports.compose import seal_of

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.reports.model import Section
 from headgate.reports.rows import Row, row_of
@@ -34,14 +35,12 @@ LONGEST_WAIT: Final = "over 24 h"
 _MOST_OPEN: Final = 100_000
 
 
-@dataclass(frozen=True, slots=True)
-class OpenApproval:
+class OpenApproval(Struct, frozen=True):
     requested_at: datetime
     row: Row
 
 
-@dataclass(slots=True)
-class Listing:
+class Listing(Struct):
     """Tells rows as the run goes by; ``still_open`` at its end: approvals that nobody had decided by then."""
 
     actions: SeenActions

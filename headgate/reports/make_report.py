@@ -9,12 +9,13 @@ import tempfile
 import time
 from base64 import b64decode
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Final
 
 import structlog
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.chain_store import WINDOW_EVENTS, fetch_window
 from headgate.audit.model import SYSTEM, Event, EventType
@@ -52,8 +53,7 @@ class _TakenOverError(Exception):
     """Another attempt makes it, or somebody has deleted it."""
 
 
-@dataclass(frozen=True, slots=True)
-class MakeReport:
+class MakeReport(Struct, frozen=True):
     """``keys`` None: this worker knows no signing keys, and reports rest on the chain alone, which they say.
     ``wait_seconds``: for the checkpoint of what was just recorded. ``fonts``: of a PDF, beside its own."""
 

@@ -1,11 +1,12 @@
 """What a report is: its kind, its form, what it is about, and how far its making has got. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 
@@ -98,8 +99,7 @@ _SHARE: Final = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     stage: Stage
     done: int = 0
     total: int = 0
@@ -110,8 +110,7 @@ class Progress:
         return first + (last - first) * min(self.done, self.total) // self.total if self.total else first
 
 
-@dataclass(frozen=True, slots=True)
-class ReportRequest:
+class ReportRequest(Struct, frozen=True):
     """What somebody asked for. ``start`` and ``end`` bound the time of sealing, both inclusive, as
     POST /admin/audit/verify takes them: such a range is a run of the chain without holes. ``most_events``: rest on
     the checkpoint of this size, and leave out what it does not cover."""
@@ -124,8 +123,7 @@ class ReportRequest:
     most_events: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Struct, frozen=True):
     """What was made, and what it rests on; ``checkpoint_*`` None: nothing was signed that covers it."""
 
     first_seq: int | None
@@ -136,8 +134,7 @@ class Result:
     sha256: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     org_id: str
     report_id: str
     request: ReportRequest

@@ -8,11 +8,11 @@ is the same file on every machine.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
 import typst
+from msgspec import to_builtins
 
 from headgate.reports.blocks import ReportDocument
 from headgate.reports.charts import FONT
@@ -37,7 +37,7 @@ def render_pdf(document: ReportDocument, typefaces: Sequence[Typeface] = ()) -> 
 
 
 def _render(document: ReportDocument, typefaces: Sequence[Typeface], charts: Sequence[Typeface]) -> bytes:
-    texts = {**asdict(document), "ends_at": f"{document.ends_at:%Y-%m-%d}"}
+    texts = {**to_builtins(document), "ends_at": f"{document.ends_at:%Y-%m-%d}"}
     shown = {**_drawable(texts, typefaces, charts), "fonts": [one.family for one in typefaces]}
     return _typeset(_TEMPLATE, shown, typefaces, int(document.ends_at.timestamp()))
 

@@ -7,14 +7,14 @@ of the events, or of GET /admin/audit, and nobody can write one thing and count 
 import json
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from headgate.reports.run import RunEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """Events of these types (``policy.*``: all of a subject's; none: all events) whose members have one of these
     values; a path is ``data.decision`` or ``actor.type``. With ``summed`` the member's value is added up instead."""
 
@@ -62,17 +62,13 @@ def _member(event: RunEvent, path: str) -> Any:
     return event.data.get(name)
 
 
-@dataclass(slots=True)
 class Counter:
     """Counts these queries while the run goes by."""
 
-    queries: Mapping[str, Query]
-    counts: dict[str, int] = field(init=False)
-    _by_type: dict[str, list[tuple[str, Query]]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.counts = dict.fromkeys(self.queries, 0)
-        self._by_type = {}
+    def __init__(self, queries: Mapping[str, Query]) -> None:
+        self.queries = queries
+        self.counts = dict.fromkeys(queries, 0)
+        self._by_type: dict[str, list[tuple[str, Query]]] = {}
 
     def add(self, event: RunEvent) -> None:
         wanted = self._by_type.get(event.event_type)
@@ -93,8 +89,7 @@ _MOST_KEYS: Final = 10_000
 OTHERS: Final = "(others)"
 
 
-@dataclass(slots=True)
-class Groups:
+class Groups(Struct):
     """Counts by a name and a kind, in bounded memory: names beyond the first 10,000 are counted together."""
 
     counts: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -1,17 +1,17 @@
 """The rows of a report: events in their context, each with its number and hash in the chain."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.kernel.clock import rfc3339
 from headgate.reports.model import Section
 from headgate.reports.run import RunEvent
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """What is empty does not apply to this kind of row, or is not known from the run. ``subject``: the policy, key,
     user, setting… that the event is about; ``operation``: ``tool.operation`` of its action."""
 

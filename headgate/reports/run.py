@@ -11,14 +11,15 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
+
 from headgate.audit.chain import Header, parse_header, unquoted
 from headgate.audit.chain_verifier import instant_of
 from headgate.audit.payload import NO_PAYLOAD, Payload, read_payload
 from headgate.reports.frames import ChainRow
 
 
-@dataclass(frozen=True, slots=True)
-class RunEvent:
+class RunEvent(Struct, frozen=True):
     """One event. ``actor_*`` are None and ``data`` is empty where the payload was erased."""
 
     seq: int

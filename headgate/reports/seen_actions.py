@@ -2,17 +2,17 @@
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.reports.run import RunEvent
 
 _MOST_ACTIONS: Final = 100_000
 
 
-@dataclass(slots=True)
-class SeenAction:
+class SeenAction(Struct):
     operation: str = ""
     agent: str = ""
     decision: str = ""
@@ -48,8 +48,7 @@ PERMIT_QUERIES: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-@dataclass(slots=True)
-class SeenActions:
+class SeenActions(Struct):
     """``started`` counts executions that began, by whether that was permitted; ``decided`` actions that were submitted
     and then decided. ``is_last_decided``: the end of a range may fall between the last action and its decision."""
 

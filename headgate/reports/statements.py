@@ -7,6 +7,8 @@ the kind happened in the range it says that, rather than calling it a success.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
+
 from headgate.reports.basis import Basis
 from headgate.reports.figures import FIGURES
 from headgate.reports.queries import wants
@@ -20,8 +22,7 @@ class Support(StrEnum):
     NO_DATA = "no data"
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
+class Statement(Struct, frozen=True):
     claim: str
     figure: str
     query: str

@@ -1,10 +1,10 @@
 """Reports in the database: asked for, claimed, kept, listed, deleted."""
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -43,8 +43,7 @@ _KEEP: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ReportPage:
+class ReportPage(Struct, frozen=True):
     reports: Sequence[Report]
     total: int
     total_is_minimum: bool

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
 import typst
+from msgspec import Struct
 
 from headgate.kernel.errors import ErrorCode, HeadgateError
 from headgate.reports.fonts import LATIN
@@ -25,8 +25,7 @@ class FontError(HeadgateError):
     code = ErrorCode.VALIDATION_ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Typeface:
+class Typeface(Struct, frozen=True):
     """``path`` has no links in it. ``family``: what the typesetter calls it, in pages and in charts. ``sha256``: of the
     file, hexadecimal. Of a collection, this is the first font."""
 

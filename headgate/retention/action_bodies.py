@@ -6,9 +6,10 @@ between any two statements, a round has not happened.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.db.database import Connection
 from headgate.kernel.errors import UnavailableError

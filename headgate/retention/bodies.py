@@ -7,8 +7,9 @@ does not open.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
@@ -18,8 +19,7 @@ ACTION_KIND: Final = "action"
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class ActionBodies:
+class ActionBodies(Struct, frozen=True):
     """Exact texts as they stood in the rows: ``results`` by execution."""
 
     request: str

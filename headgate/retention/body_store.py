@@ -1,7 +1,8 @@
 """All SQL of bodies. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.retention.bodies import ACTION_KIND, ActionBodies
@@ -9,8 +10,7 @@ from headgate.retention.model import BodyState
 from headgate.vault.envelope import Envelope
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """What speaks for and against forgetting an action's bodies."""
 
     agent_id: str

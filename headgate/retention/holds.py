@@ -4,7 +4,7 @@ A hold that has been placed is in force for everything that is forgotten from th
 forgets looks at the holds under a lock that placing one waits for.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.agents.store import find_agent
 from headgate.audit.model import EventType

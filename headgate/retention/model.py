@@ -5,11 +5,12 @@ and stay for ever in the chain (docs/decisions/0022-erase-bodies-keep-the-hash-c
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -29,8 +30,7 @@ class BodyState(StrEnum):
     ERASED = "erased"
 
 
-@dataclass(frozen=True, slots=True)
-class RetentionPolicy:
+class RetentionPolicy(Struct, frozen=True):
     """``encrypt_after_days``: when bodies leave the rows that lists and searches read; None: never.
     ``drop_after_days``: by kind of data (``RetainedKind.name``); kinds that are absent or None stay until someone
     erases them."""
@@ -47,8 +47,7 @@ class HoldScope(StrEnum):
     ACTION = "action"
 
 
-@dataclass(frozen=True, slots=True)
-class LegalHold:
+class LegalHold(Struct, frozen=True):
     """Until it is lifted, nothing that it covers is dropped or erased."""
 
     hold_id: str

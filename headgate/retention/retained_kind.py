@@ -5,15 +5,15 @@ worker's sweep, the setting, erasure and legal holds then apply to it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
+
+from msgspec import Struct, field
 
 from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Dropped:
+class Dropped(Struct, frozen=True):
     """What one round dropped. ``data`` goes into the event beside ``count``."""
 
     count: int
@@ -26,8 +26,7 @@ type Drop = Callable[[Connection, str, datetime], Awaitable[Dropped]]
 type Erase = Callable[[Connection, str, Sequence[str]], Awaitable[int]]
 
 
-@dataclass(frozen=True, slots=True)
-class RetainedKind:
+class RetainedKind(Struct, frozen=True):
     """``drop(connection, org_id, before)`` deletes a bounded number of items made before that moment.
     ``erase(connection, org_id, action_ids)`` deletes all items of these actions and returns their number. Both run in
     the caller's transaction, which also records the event, under the lock that placing a legal hold waits for. Items

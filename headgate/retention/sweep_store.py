@@ -4,17 +4,16 @@ Every function runs inside the caller's transaction.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import datetime
 
+from msgspec import Struct
 from psycopg.rows import DictRow
 
 from headgate.db.database import Connection
 from headgate.retention.model import BodyState
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """An action on a task's way."""
 
     action_id: str

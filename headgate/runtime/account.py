@@ -12,9 +12,10 @@ import signal
 import stat
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 
@@ -30,8 +31,7 @@ _CAPABILITY_VERSION_3: Final = 0x20080522  # linux/capability.h
 _UNPRIVILEGED_USER: Final = "nobody"
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Struct, frozen=True):
     """Whom a server runs as. ``capability`` is kept where the folders above are closed to that user."""
 
     uid: int

@@ -7,9 +7,10 @@ agents can read it. ``headgate join`` writes it.
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -20,8 +21,7 @@ _FILE: Final = "agent.json"
 CERTIFICATES: Final = "ca.pem"
 
 
-@dataclass(frozen=True, slots=True)
-class AgentAccess:
+class AgentAccess(Struct, frozen=True):
     """``ca_cert``: the path of the PEM file that agents trust."""
 
     api_url: str

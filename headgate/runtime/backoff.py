@@ -1,7 +1,9 @@
 """How long to wait before a part is started again: pure, with randomness and clock passed in."""
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.kernel.backoff import Backoff
 
@@ -9,8 +11,7 @@ _BACKOFF: Final = Backoff(first_seconds=0.1, cap_seconds=10)
 _SETTLED_SECONDS: Final = 10.0
 
 
-@dataclass(frozen=True, slots=True)
-class Restarts:
+class Restarts(Struct, frozen=True):
     """``in_a_row``: deaths without a settled life in between."""
 
     in_a_row: int = 0

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import structlog
+from msgspec import structs
 
 from headgate.configuration.settings import Settings
 from headgate.configuration.shared_metrics import forget_metrics
@@ -119,7 +120,7 @@ class Instance:
 
     def _parts_changed(self, pids: Mapping[str, Sequence[int]]) -> None:
         if self._information is not None:
-            self._information = replace(self._information, pids=self._pids(pids))
+            self._information = structs.replace(self._information, pids=self._pids(pids))
             self._write()
 
     def _pids(self, pids: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
@@ -129,7 +130,7 @@ class Instance:
         while True:
             await asyncio.sleep(_TOKEN_RENEWAL_SECONDS)
             if self._information is not None and self._opened is not None:
-                self._information = replace(self._information, admin_token=self._opened.administrator_token())
+                self._information = structs.replace(self._information, admin_token=self._opened.administrator_token())
                 self._write()
 
     def _write(self) -> None:

@@ -4,9 +4,11 @@ A module by itself, which ``instance`` imports after the fork server has begun t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
@@ -28,8 +30,7 @@ _TOKEN_LIFETIME: Final = timedelta(days=1)
 _FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedInstance:
+class OpenedInstance(Struct, frozen=True):
     """What is ready, for those who use it."""
 
     settings: Settings

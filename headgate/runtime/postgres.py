@@ -11,12 +11,13 @@ import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import psycopg
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -75,8 +76,7 @@ def binaries() -> Path:
     return folder
 
 
-@dataclass(frozen=True, slots=True)
-class PostgresServer:
+class PostgresServer(Struct, frozen=True):
     """Where one embedded server lies and listens."""
 
     folder: Path

@@ -6,8 +6,9 @@ exactly while the instance is ready.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -15,8 +16,7 @@ from headgate.runtime.agent_access import AgentAccess
 from headgate.runtime.private_file import write_private
 
 
-@dataclass(frozen=True, slots=True)
-class RuntimeInformation:
+class RuntimeInformation(Struct, frozen=True):
     """``ca_cert``: the path of the PEM file that agents trust. ``pids``: processes by part, empty for a server that
     is not ours. ``database_url`` sees every organization's rows where the database is the embedded one."""
 

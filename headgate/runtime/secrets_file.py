@@ -8,8 +8,9 @@ apart from what its part has no business with, not one process of this user from
 import json
 import os
 import secrets
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
@@ -20,8 +21,7 @@ ROLES: Final = ("postgres", "headgate_owner", "headgate_api", "headgate_proxy", 
 """Who logs in to the embedded database; ``postgres`` is its superuser."""
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceSecrets:
+class InstanceSecrets(Struct, frozen=True):
     """``passwords`` by role; the agent is None until it has been seeded."""
 
     passwords: dict[str, Secret]

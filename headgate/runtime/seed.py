@@ -4,11 +4,11 @@ Each step looks first, so that seeding again changes nothing. It is done as the 
 by nobody else) and as the API's role (which alone may look a key up).
 """
 
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 import structlog
+from msgspec.structs import replace
 
 from headgate.agents.keys import hash_key
 from headgate.agents.model import AgentStatus

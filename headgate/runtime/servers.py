@@ -1,6 +1,6 @@
 """The embedded database and Valkey of an instance: made, started and kept, and where the parts reach them."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
@@ -20,8 +20,7 @@ from headgate.runtime.valkey import ValkeyServer
 from headgate.vault.service import Vault, keys_file_of
 
 
-@dataclass(frozen=True, slots=True)
-class Servers:
+class Servers(Struct, frozen=True):
     """Addresses by login. ``administrator``: sees everything, for people and scripts (the runtime file)."""
 
     databases: dict[Login, Secret]

@@ -7,10 +7,10 @@ import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
+from msgspec import Struct, field
 
 from headgate.kernel.errors import HeadgateError, UnavailableError
 from headgate.kernel.tasks import TaskSet
@@ -33,8 +33,7 @@ async def ready_at_once(running: RunningProgram) -> None:
     """For programs that nobody connects to."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A program that is kept running, how to know that it serves, what to do before each start and after a death.
 
     ``died`` is told the process and its exit status (negative: the signal that ended it). ``start`` raises

@@ -7,9 +7,10 @@ import asyncio
 import importlib.util
 import platform
 import signal
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
@@ -37,8 +38,7 @@ def binary() -> Path:
     return path
 
 
-@dataclass(frozen=True, slots=True)
-class ValkeyServer:
+class ValkeyServer(Struct, frozen=True):
     """Where one embedded server lies and listens."""
 
     folder: Path

@@ -6,9 +6,10 @@ Lifetimes follow NIST SP 800-63B-4, section 2.2.3 (AAL2): at most 24 hours in al
 import hashlib
 import os
 from base64 import urlsafe_b64encode
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.secrets import Secret
 from headgate.organizations.model import User
@@ -18,8 +19,7 @@ SEEN_EVERY: Final = timedelta(minutes=1)
 """How exactly it is known when a session was last used."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
+class SessionLimits(Struct, frozen=True):
     """How long a session lasts in all, and how long without a request."""
 
     lifetime: timedelta = timedelta(hours=12)
@@ -29,16 +29,14 @@ class SessionLimits:
 DEFAULT_LIMITS: Final = SessionLimits()
 
 
-@dataclass(frozen=True, slots=True)
-class Browser:
+class Browser(Struct, frozen=True):
     """Where a person sits: the address and what their browser calls itself, as the record keeps them."""
 
     address: str
     user_agent: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(Struct, frozen=True):
     """One browser of one person. ``ended_at``: somebody ended it; its time may be over without that."""
 
     org_id: str
@@ -55,8 +53,7 @@ class Session:
         return is_live(self.ended_at, self.expires_at, self.last_seen_at, now, limits)
 
 
-@dataclass(frozen=True, slots=True)
-class SignedIn:
+class SignedIn(Struct, frozen=True):
     """Who a session's cookie is, at the moment at which it was shown."""
 
     session_id: str
@@ -65,8 +62,7 @@ class SignedIn:
     expires_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class LoginAttempt:
+class LoginAttempt(Struct, frozen=True):
     """A login that has begun, as the one callback finds it."""
 
     browser_hash: bytes

@@ -1,14 +1,14 @@
 """What ties sessions to those of their provider: the sealed hint, and the provider's own name of its session."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
 
-@dataclass(frozen=True, slots=True)
-class FoundSession:
+class FoundSession(Struct, frozen=True):
     """A session that its provider says is over."""
 
     org_id: str

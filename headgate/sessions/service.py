@@ -3,9 +3,11 @@
 A transaction is the caller's where one is passed: these functions only take part in it.
 """
 
-from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.model import SYSTEM, Actor, Event, EventType
 from headgate.audit.store import append
@@ -30,8 +32,7 @@ class EndReason(StrEnum):
     """The provider said that the session there is over."""
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(Struct, frozen=True):
     """A session at the one moment at which its secret is known."""
 
     session: Session

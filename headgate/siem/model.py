@@ -13,10 +13,11 @@ set aside, whose name nobody chooses. ``authorization`` is written and never sho
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -38,8 +39,7 @@ class DestinationKind(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Destination:
+class Destination(Struct, frozen=True):
     """``host`` and ``port`` are syslog's; ``starts_at`` says what a new destination gets first: now or beginning."""
 
     name: str
@@ -55,8 +55,7 @@ class Destination:
         return {"address": self.address, "enabled": self.enabled, "from": self.starts_at}
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """``secrets``: the authorizations that were given, by destination; what is left out stays as it was."""
 
     destinations: Mapping[str, Destination]

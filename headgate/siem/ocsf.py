@@ -19,8 +19,9 @@ drops what comes twice.
 """
 
 import json
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import ActorType, EventType
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -72,8 +73,7 @@ _ENTITY_KEYS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(Struct, frozen=True):
     class_uid: int
     activity_id: int
     activity_name: str

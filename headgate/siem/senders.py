@@ -8,9 +8,10 @@ once the other side has read to its end; a file's is durable.
 import asyncio
 import os
 import ssl
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.secrets import Secret
 from headgate.organizations.destinations import DestinationRules
@@ -33,8 +34,7 @@ class StreamError(Exception):
     """The destination did not take it; the message may be shown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Senders:
+class Senders(Struct, frozen=True):
     """``folder``: where files go; None: the operator has set none aside."""
 
     client: OutgoingClient

@@ -1,9 +1,10 @@
 """Where each destination stands. But for ``due``, every function runs inside a transaction of the organization."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 
@@ -17,14 +18,12 @@ _FAILED: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(Struct, frozen=True):
     org_id: str
     destination: str
 
 
-@dataclass(frozen=True, slots=True)
-class StreamState:
+class StreamState(Struct, frozen=True):
     """``seq``: the last event that it has; ``failing_since`` None: it takes what it is sent."""
 
     destination: str

@@ -9,11 +9,11 @@ is an event of the record, which it gets as well once it takes events again.
 import asyncio
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.audit.model import SYSTEM, Event, EventType
 from headgate.audit.store import append
@@ -41,8 +41,7 @@ _AT_ONCE: Final = 4
 ALARM_AFTER: Final = timedelta(minutes=1)
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEvents:
+class StreamEvents(Struct, frozen=True):
     """``product_version`` is told in every event."""
 
     database: Database

@@ -1,12 +1,11 @@
 """Where the telemetry of a process goes."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.kernel.secrets import Secret
 
 
-@dataclass(frozen=True, slots=True)
-class TelemetrySettings:
+class TelemetrySettings(Struct, frozen=True):
     """``endpoint``: the collector's base address, below which ``/v1/traces`` and the others are. ``headers``: sent with
     each export, as ``NAME=VALUE`` separated by commas. ``part`` and ``version`` name the process in what it sends."""
 

@@ -6,7 +6,7 @@ covers"). A body without a call (a tool that no catalogue knows) stays what it w
 out by its agent. One that lacks a param of its call is refused: allowed, it could never be carried out.
 """
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError

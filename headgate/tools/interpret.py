@@ -4,8 +4,9 @@ Pure. It raises nothing but HeadgateError, whatever the bytes are: what cannot b
 refused, since a policy that reads it otherwise than the server does is no policy.
 """
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError

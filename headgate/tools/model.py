@@ -6,6 +6,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Final
 
+from msgspec import Struct
+
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
@@ -26,8 +28,7 @@ class SegmentKind(StrEnum):
     """``{path...}``, last only: one or more segments."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """``text``: the literal, or the variable's name."""
 
     kind: SegmentKind
@@ -54,8 +55,7 @@ class HostProtocol(StrEnum):
     PYPI = "pypi"
 
 
-@dataclass(frozen=True, slots=True)
-class Conditions:
+class Conditions(Struct, frozen=True):
     """What query and body must hold, member by member, for an entry to apply."""
 
     query: Mapping[str, str]
@@ -65,8 +65,7 @@ class Conditions:
         return bool(self.query) or bool(self.body)
 
 
-@dataclass(frozen=True, slots=True)
-class ParamMapping:
+class ParamMapping(Struct, frozen=True):
     """How the members of a call become params where they keep not simply their names."""
 
     rename_query: Mapping[str, str]
@@ -84,8 +83,7 @@ class Content(StrEnum):
     FORM = "form"
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialPlace:
+class CredentialPlace(Struct, frozen=True):
     """The credential that is added when the call is made, after it was decided: its name in the settings, and the
     header that carries it."""
 
@@ -94,8 +92,7 @@ class CredentialPlace:
     prefix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """How Headgate makes the call itself, for an explicit action.
 
     ``host`` may begin with ``*.``: the catalogue's ``host_param`` says what stands there. ``query``: params that
@@ -118,8 +115,7 @@ class Sending:
     credential: CredentialPlace | None
 
 
-@dataclass(frozen=True, slots=True)
-class GraphqlRoot:
+class GraphqlRoot(Struct, frozen=True):
     """The root field that an entry is, and the document that asks for it: each argument is a variable of its name."""
 
     kind: OperationKind
@@ -128,8 +124,7 @@ class GraphqlRoot:
     variables: Mapping[str, DeclaredVariable]
 
 
-@dataclass(frozen=True, slots=True)
-class Success:
+class Success(Struct, frozen=True):
     """What the body of an answer, in JSON, says of a call that succeeded, beside its status.
 
     ``body``: members that it must hold, each so, members of members likewise. ``without``: members that it must not
@@ -173,8 +168,7 @@ class Entry:
         return sha256_hex(self.document)
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True):
     """All that is known of one tool. ``unlisted_reads``: whether a GET that no entry lists only reads.
     ``encoded_slashes``: whether the server reads ``%2F`` in a path as a character of its segment.
     ``host_param``: the param that holds what stands for ``*`` in a host, where that says which account it is."""

@@ -6,9 +6,10 @@ What a catalogue cannot express is left out, and named: such a call is then ``un
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from headgate.kernel.call_name import NAME_LENGTH_MAX, fits
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -26,8 +27,7 @@ _IDEMPOTENCY: Final = re.compile(r"(?:x-)?idempotency-key", re.IGNORECASE)
 _DESCRIPTION_MAX: Final = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """``catalogue``: what a catalogue's file holds; ``left_out``: what it could not express, with the reason."""
 
     catalogue: JsonObject

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -13,8 +14,7 @@ _DEPTH_MAX: Final = 20
 _VARIABLE: Final = re.compile(r"\{([^{}]+)\}")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """``place``: query, header, path or cookie. ``is_list``: it may be there more than once."""
 
     name: str

@@ -6,9 +6,10 @@ is noticed.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlencode
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import ValidationError
@@ -31,8 +32,7 @@ _UNLISTED: Final = "unlisted_"
 _FORM: Final = "application/x-www-form-urlencoded"
 
 
-@dataclass(frozen=True, slots=True)
-class Rendered:
+class Rendered(Struct, frozen=True):
     """``entry`` is None for a call that no entry lists."""
 
     call: HttpCall

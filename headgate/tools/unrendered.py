@@ -1,12 +1,11 @@
 """What is said of an action that Headgate cannot, or must not, turn into a call."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 
 
-@dataclass(frozen=True, slots=True)
-class Unrendered:
+class Unrendered(Struct, frozen=True):
     """There is no call for it; the agent carries the action out itself."""
 
     reason: str

@@ -9,9 +9,10 @@ import codecs
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import unquote_plus
+
+from msgspec import Struct, field
 
 from headgate.actions.form_secrets import mask_form_parts
 from headgate.actions.masking import default_masker
@@ -45,8 +46,7 @@ class NotMaskedError(Exception):
     """What is to be kept cannot be masked wholly; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedBody:
+class MaskedBody(Struct, frozen=True):
     """``text`` None: nothing of it is kept, and ``omitted`` says why. ``decoded_from``: its content coding was taken
     away. ``is_whole``: it is all there. ``masked``: how many places, ``kinds``: what detectors found."""
 

@@ -4,8 +4,9 @@ The document is what is sealed and shown; ``target`` and ``error`` are the two t
 """
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.secrets import MASK
@@ -20,8 +21,7 @@ _NO_MASKED_COPY: Final = "a content policy masks it, and no masked copy was kept
 _ALWAYS_SECRET: Final = frozenset({"set-cookie", "cookie", "authorization", "proxy-authorization", "x-agent-key"})
 
 
-@dataclass(frozen=True, slots=True)
-class MaskedExchange:
+class MaskedExchange(Struct, frozen=True):
     """``masking``: ``{where: {"places": n, "kinds": {…}}}``. ``omitted``: ``{where: why}``."""
 
     document: JsonObject

@@ -4,10 +4,11 @@ A captured exchange is in memory and, encrypted, in the spool; a kept one has be
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct, field
 
 
 class CaptureLevel(StrEnum):
@@ -42,8 +43,7 @@ class Loss(StrEnum):
 type HeaderFields = tuple[tuple[bytes, bytes], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Struct, frozen=True):
     """A request or an answer as it was on the wire. ``body`` is its beginning, None where none of it was kept;
     ``size_bytes`` of all of it."""
 
@@ -55,8 +55,7 @@ class Message:
     ended_at: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(Struct, frozen=True):
     """One exchange, unmasked: never written in clear. ``status`` None: there was no answer."""
 
     exchange_id: str
@@ -80,8 +79,7 @@ class Captured:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """So many exchanges of an organization were not captured. ``loss_id`` is the same each time it is told."""
 
     org_id: str
@@ -92,8 +90,7 @@ class Lost:
     until: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(Struct, frozen=True):
     """One exchange as the database holds it. ``target``: path and query, masked; None, with the rest, once erased.
 
     ``masking`` and ``omitted`` are canonical JSON: what was masked where, and what was not kept and why.

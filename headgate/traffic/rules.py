@@ -6,8 +6,9 @@ policies mark the call as well, whoever wants the least has it: what one of them
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.call_name import NAME_RULE, first_unfit
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -24,8 +25,7 @@ _NAME_MAX: Final = 253
 _LISTS: Final = ("agents", "tools", "operations", "hosts")
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureRule:
+class CaptureRule(Struct, frozen=True):
     """Each list empty: any. A host is a name, or ``*.name`` for all below it."""
 
     agents: tuple[str, ...]
@@ -43,8 +43,7 @@ class CaptureRule:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureRules:
+class CaptureRules(Struct, frozen=True):
     """``body_limit_bytes``: how much of each body is kept, as it is on the wire."""
 
     rules: tuple[CaptureRule, ...] = ()

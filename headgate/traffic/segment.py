@@ -9,12 +9,12 @@ frame, and is read up to there.
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 from headgate.vault.envelope import Envelope
@@ -36,8 +36,7 @@ class FrameKind(IntEnum):
     LOSS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Struct, frozen=True):
     """``number``: how many of the organization's exchanges the process has settled with this one.
 
     ``content`` None: it does not open.

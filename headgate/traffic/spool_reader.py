@@ -7,10 +7,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.traffic.model import Captured, Loss, Lost
 from headgate.traffic.segment import FrameKind, read_frames, segment_key_id
@@ -28,8 +29,7 @@ _SETTLING_SECONDS: Final = 2.0
 """A file that a process has just made may not be locked yet."""
 
 
-@dataclass(slots=True)
-class Contents:
+class Contents(Struct):
     """What one file holds. ``settled``: the last number of each organization."""
 
     exchanges: list[Captured] = field(default_factory=list)
@@ -37,8 +37,7 @@ class Contents:
     settled: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class EndedProcess:
+class EndedProcess(Struct, frozen=True):
     """``counts``: the file that tells what it had begun; ``unfinished``: the files that it was writing."""
 
     source: str

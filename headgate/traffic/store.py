@@ -1,10 +1,10 @@
 """Captured exchanges in the database: list, read, erase. Every function runs inside the organization's transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
 from psycopg import sql
 from psycopg.rows import DictRow
 
@@ -29,8 +29,7 @@ _TAGGED: Final = sql.SQL("(note IS NOT NULL OR tags <> '{}') AND tags @> ARRAY[%
 _NOTED: Final = sql.SQL("(note IS NOT NULL OR tags <> '{}') AND strpos(lower(note), lower(%(note)s)) > 0")
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficFilter:
+class TrafficFilter(Struct, frozen=True):
     """What to list; None means any. ``note``: words that its note has, in any letter case. ``start`` and ``end`` bound
     ``created_at``, both inclusive."""
 
@@ -48,8 +47,7 @@ class TrafficFilter:
     end: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TrafficPage:
+class TrafficPage(Struct, frozen=True):
     """Newest first, in the order in which the exchanges ended, without contents."""
 
     exchanges: Sequence[Kept]
@@ -58,8 +56,7 @@ class TrafficPage:
     next_cursor: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class LossCount:
+class LossCount(Struct, frozen=True):
     """How many were not captured for one cause."""
 
     cause: str

@@ -2,15 +2,15 @@
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.traffic.model import Kept
 from headgate.traffic.store import LossCount
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """An exchange, or what was not captured until then. ``pause_seconds``: since the end of the exchange before."""
 
     at: datetime

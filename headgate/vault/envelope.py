@@ -6,11 +6,11 @@ another name, does not open. Changing the master key rewraps the data keys and t
 """
 
 import os
-from dataclasses import dataclass
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
@@ -21,8 +21,7 @@ _NONCE_BYTES: Final = 12
 _KEY_BYTES: Final = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(Struct, frozen=True):
     """``key_id`` names the master key; both others are a nonce and what was encrypted with it."""
 
     key_id: str

@@ -9,9 +9,10 @@ when it changes; one that began to keep a secret under the old key before that i
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.db.database import Database
 from headgate.kernel.entry_codes import signer_of
@@ -40,8 +41,7 @@ SETTLE_SECONDS: Final = 6.0
 """Longer than a transaction that keeps a secret takes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rotated:
+class Rotated(Struct, frozen=True):
     """``failures``: (organization, name) of what does not open with any key of the file."""
 
     current: str
@@ -50,8 +50,7 @@ class Rotated:
     failures: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KeyState:
+class KeyState(Struct, frozen=True):
     """``fault``: why what is under it cannot be opened; None where it can, or where there is nothing. ``kms``: the
     address of the key that wraps it; None: it is in the clear, or the file cannot be read."""
 

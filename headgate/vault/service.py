@@ -1,9 +1,10 @@
 """Keeping and opening an organization's secrets."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Connection
@@ -39,8 +40,7 @@ def keys_file_of(settings: PlaceOfKeys) -> Path:
     return settings.master_keys_file or settings.data.master_keys
 
 
-@dataclass(slots=True)
-class Vault:
+class Vault(Struct):
     """``keys_file`` is read at the first use, and again when it has changed: a rotation needs no restart.
     ``unwrapper`` None: wrapped keys are refused."""
 

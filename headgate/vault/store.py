@@ -1,14 +1,14 @@
 """All SQL of the vault. Every function runs inside the caller's transaction of the organization."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from headgate.db.database import Connection
 from headgate.vault.envelope import Envelope
 
 
-@dataclass(frozen=True, slots=True)
-class UsedKey:
+class UsedKey(Struct, frozen=True):
     """A master key's name, how much of all organizations is under it, and (organization, name) of one secret of the
     vault; None: only bodies are."""
 
@@ -17,8 +17,7 @@ class UsedKey:
     sample: tuple[str, str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class SignedUnder:
+class SignedUnder(Struct, frozen=True):
     """``waiting``: rows of the journal that are not applied yet. ``set_aside``: entries that could not be applied."""
 
     waiting: int

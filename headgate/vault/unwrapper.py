@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Final
+
+from msgspec import Struct, field
 
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.errors import HeadgateError, UnavailableError
@@ -29,8 +30,7 @@ _PAUSE: Final = Backoff(first_seconds=1.0, cap_seconds=15.0)
 type _Asked = tuple[str, WrappedKey]
 
 
-@dataclass(slots=True, eq=False)
-class _Request:
+class _Request(Struct, eq=False):
     """``failures``: of this key until now. ``again_at``: when the next request may start, in seconds of the monotonic
     clock. ``is_waited_for``: a caller has waited for this request."""
 

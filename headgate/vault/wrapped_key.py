@@ -6,8 +6,9 @@ another identifier, does not decrypt, and the service's own log names both.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.kms.key_address import KeyAddress, parse_key_address
@@ -17,8 +18,7 @@ _INSTALLATION: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 _LONGEST_CIPHERTEXT: Final = 8192
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapping:
+class Wrapping(Struct, frozen=True):
     """The key that wraps, and the installation that it wraps for."""
 
     kms: KeyAddress
@@ -29,8 +29,7 @@ class Wrapping:
         return {"headgate-installation": self.installation, "headgate-master-key": key_id}
 
 
-@dataclass(frozen=True, slots=True)
-class WrappedKey:
+class WrappedKey(Struct, frozen=True):
     """``ciphertext``: in the service's own form, at most 8,192 characters."""
 
     wrapping: Wrapping

@@ -3,8 +3,10 @@
 Any 2xx is success; 410 says that nobody wants more, 429 and 503 may say when to come back; a redirect is a failure.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.model import SYSTEM, Event, EventType
 from headgate.audit.store import append
@@ -31,8 +33,7 @@ _LIMITS: Final = OutgoingLimits(connect_seconds=5.0, deadline_seconds=15.0, resp
 _GONE: Final = 410
 
 
-@dataclass(frozen=True, slots=True)
-class WebhookTarget:
+class WebhookTarget(Struct, frozen=True):
     """The target's part of ``workflows.deliver``."""
 
     client: OutgoingClient

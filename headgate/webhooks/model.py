@@ -1,10 +1,11 @@
 """Endpoints, the events that they may subscribe to, and when one is given up."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.kernel.errors import ValidationError
@@ -47,8 +48,7 @@ OF_RECORD: Final = {
 """From the record's event types to those that endpoints know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """``secret_number`` counts rotations; the one before signs as well until ``previous_secret_until``.
     ``failing_since``: the first failure after the last success. ``disabled_reason``: why Headgate disabled it."""
 

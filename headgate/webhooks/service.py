@@ -1,7 +1,9 @@
 """What administrators do with endpoints. Each change is recorded; a transaction is the caller's."""
 
-from dataclasses import dataclass, replace
 from datetime import timedelta
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.audit.change import Change
 from headgate.audit.model import EventType
@@ -27,8 +29,7 @@ from headgate.webhooks.store import delete_endpoint, get_endpoint, insert_endpoi
 DELIVER_WEBHOOK = Job("webhook.deliver", queue="webhooks", backoff=Backoff(first_seconds=5, most_attempts=1_000_000))
 
 
-@dataclass(frozen=True, slots=True)
-class EndpointDraft:
+class EndpointDraft(Struct, frozen=True):
     """What may be changed."""
 
     url: str

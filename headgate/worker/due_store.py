@@ -1,10 +1,11 @@
 """Which loops of the worker have something to do, over all organizations, in one statement."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Final, LiteralString
+
+from msgspec import Struct
 
 from headgate.db.database import Database
 
@@ -22,8 +23,7 @@ SELDOM: Final[Mapping[str, LiteralString]] = {
 """By the name of the loop: the functions with which the loops themselves look."""
 
 
-@dataclass(frozen=True, slots=True)
-class DueSettings:
+class DueSettings(Struct, frozen=True):
     """``every``, ``events``: when a checkpoint is due."""
 
     now: datetime

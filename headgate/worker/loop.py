@@ -5,10 +5,10 @@ A loop ends only when it is told to; whatever its body raises is logged and wait
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
 
@@ -18,8 +18,7 @@ UNWATCHED_SECONDS: Final = 5.0
 """The pause of a loop that is woken (``watch``), where what should wake it is away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loop:
+class Loop(Struct, frozen=True):
     """``body`` returns how much it did. The pause is ``busy_seconds`` after work, and doubles up to
     ``idle_seconds`` while there is none; after an error it doubles up to ``error_seconds``. ``wake`` ends a pause that
     no error began, once it is ``busy_seconds`` long.

@@ -8,11 +8,11 @@ import ctypes
 import os
 import signal
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.db.database import Database
@@ -32,8 +32,7 @@ _NICENESS: Final = 19
 _PR_SET_PDEATHSIG: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class MaskerSettings:
+class MaskerSettings(Struct, frozen=True):
     """``database_dsn`` logs in as headgate_proxy. ``master_keys_file`` None: the one in ``data_dir``. ``unwrapper``: of
     wrapped master keys. ``beside``: the process that it ends with; None: it runs by itself."""
 

@@ -1,7 +1,8 @@
 """What the worker needs to know; made by the composition root from the process' configuration."""
 
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.evidence.settings import EvidenceSettings
@@ -12,8 +13,7 @@ from headgate.outgoing.upstream_proxy import UpstreamProxy
 from headgate.vault.unwrapper import Unwrapper
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(Struct, frozen=True):
     """``database_dsn`` logs in as headgate_worker. Without ``valkey_url`` held calls wake by polling only.
 
     ``data_dir`` holds the master keys (unless ``master_keys_file`` says where) and the mark of the policy that is being

@@ -7,11 +7,11 @@ where its connection is away, is found by the loop's own pause.
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import structlog
+from msgspec import Struct
 
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
@@ -28,8 +28,7 @@ _LOOKS_OF_SELDOM: Final = 5
 _PAUSE_SECONDS: Final = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """``database`` is in autocommit mode, with one connection. ``every``, ``events``: of checkpoints."""
 
     database: Database

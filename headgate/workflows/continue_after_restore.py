@@ -5,9 +5,10 @@ through without a new decision is withdrawn (docs/decisions/0090-a-restore-is-an
 the instance was restored, from what, and where the log ended then.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.approvals.expire import withdraw
 from headgate.approvals.store import lock_approval, unused_approvals
@@ -28,8 +29,7 @@ WITHDRAWN: Final = "withdrawn: the instance was restored from a backup, and this
 _REVOKED: Final = "the instance was restored from a backup, and this grant may have been used or revoked since"
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """From what. ``head_seq`` and ``head_hash`` (hex) are of the organization's newest event in the backup;
     ``checkpoint``: its newest signed note there; ``waiting``: events that the backup holds and that were not sealed."""
 
@@ -43,8 +43,7 @@ class Restored:
     checkpoint: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Withdrawn:
+class Withdrawn(Struct, frozen=True):
     """How many of each."""
 
     approvals: int

@@ -7,8 +7,10 @@ is let in again, or once somebody else answers for them. What they made for agen
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.key_listing_store import keys_of_person
 from headgate.agents.model import ApiKey
@@ -25,8 +27,7 @@ from headgate.sessions.service import EndReason, close_sessions
 from headgate.workflows.manage_members import revoke_invitation
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """A person as they stand now. ``also``: the other users that they are, by their verified address.
 
     ``keys``: of programs, which stop and go on with them; ``agent_keys``: made for agents; they may have kept them.

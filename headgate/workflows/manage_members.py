@@ -1,9 +1,11 @@
 """Organizations and who belongs to them: each change with its event, in a transaction of that organization."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.audit.change import Change
@@ -43,8 +45,7 @@ _NOT_YOURS: Final = "This invitation is not open. It was used, revoked, or has e
 _FIRST_PASSKEY: Final = "First passkey"
 
 
-@dataclass(frozen=True, slots=True)
-class MadeInvitation:
+class MadeInvitation(Struct, frozen=True):
     """An invitation at the one moment at which its secret is known."""
 
     invitation: Invitation

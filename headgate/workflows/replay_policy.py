@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.actions.replay_store import RecordedAction, ReplayRange, count_recorded, recorded_actions
 from headgate.db.database import Database
@@ -23,8 +24,7 @@ _PAGE_ACTIONS: Final = 250
 _PAGE_ACTIONS_WITH_DETECTORS: Final = 50  # each may take most of a second
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
+class Replay(Struct, frozen=True):
     """``change``: the policy as it would be; ``policies`` and ``around`` those of now. ``most``: how many actions.
 
     ``nlp_policies``: all that are enabled; ``detectors``: whether those that need no language model are asked too.
@@ -54,8 +54,7 @@ def _can_be_asked(policy: NlpPolicy) -> bool:
     return policy.draft.provider == EMBEDDED and policy.draft.scope.direction is not Direction.RESPONSE
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     done: int
     total: int
 

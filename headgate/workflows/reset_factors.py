@@ -6,8 +6,9 @@ thief with an administrator's first factor would remove the second (OWASP, Multi
 "Resetting MFA").
 """
 
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from headgate.audit.model import EventType
 from headgate.db.database import Connection
@@ -25,8 +26,7 @@ from headgate.vault.service import Vault
 from headgate.workflows.deactivate_user import sign_out_everywhere
 
 
-@dataclass(frozen=True, slots=True)
-class FactorsOfUser:
+class FactorsOfUser(Struct, frozen=True):
     """The factors that Headgate keeps. Another ``issuer`` than Headgate keeps its people's factors itself."""
 
     issuer: str
@@ -39,8 +39,7 @@ class FactorsOfUser:
         return self.issuer == LOCAL_ISSUER
 
 
-@dataclass(frozen=True, slots=True)
-class ResetFactors:
+class ResetFactors(Struct, frozen=True):
     """What was removed and ended."""
 
     authenticators: int

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec import structs
 
 from headgate.runtime import postgres
 from headgate.runtime.folders import private_folder
@@ -66,7 +67,9 @@ def pair(tmp_path: Path) -> Iterator[Pair]:
         first = initialized_postgres(tmp_path / "first")
         port, process = stack.enter_context(serving_postgres(first))
         primary = ExternalServers(port, redis_url)
-        second = replace(first, folder=first.folder.with_name("standby"), log=first.log.with_name("standby.log"))
+        second = structs.replace(
+            first, folder=first.folder.with_name("standby"), log=first.log.with_name("standby.log")
+        )
         private_folder(second.folder, second.account)
         with running(_base_backup(primary, second)) as backup:
             assert backup.wait(60) == 0, second.log.read_text()

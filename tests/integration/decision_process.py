@@ -9,7 +9,7 @@ from headgate.approvals.wake_ups import WakeUps
 from headgate.db.database import Database
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller, Callers
-from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
+from headgate.gate.candidate import Candidate, bound, candidate_for
 from headgate.gate.decision_point import DecisionPoint, decision_point
 from headgate.gate.fair_decisions import FairDecisions
 from headgate.gate.held_call import HeldCall
@@ -61,7 +61,7 @@ class DecisionProcess:
         identity = await self.keys.authenticate(key)
         reading = _Reading(candidate_for(identity, draft))
         caller = Caller(Secret(key), identity)
-        return await self.point.gate.admit(caller, reading, HeldCall(_Client()), lambda _, one: BoundCandidate(one))
+        return await self.point.gate.admit(caller, reading, HeldCall(_Client()), lambda _, one: bound(one))
 
 
 @asynccontextmanager

@@ -7,8 +7,10 @@ Messages mention no person, and agents' text is a block of code.
 """
 
 import hashlib
-from dataclasses import dataclass, replace
 from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.integrations.discord.settings import DiscordSettings
 from headgate.integrations.model import Item, Notice, Opened, Request
@@ -40,8 +42,7 @@ def discord_api(
     return PlatformApi(client, settings.base_url, headers, rules)
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordChannel:
+class DiscordChannel(Struct, frozen=True):
     """``tracker.Tracker`` for one organization."""
 
     api: PlatformApi

@@ -5,13 +5,13 @@ PING that must be answered, three seconds. Discord checks that forged signatures
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from msgspec import Struct
 
 from headgate.approvals.model import REASON_MAX_CHARACTERS
 from headgate.integrations.discord.api import APPROVE, DENY
@@ -37,8 +37,7 @@ class Press(StrEnum):
     OTHER = "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Interaction:
+class Interaction(Struct, frozen=True):
     press: Press
     receipt_id: str
     account: str = ""

@@ -7,9 +7,10 @@ https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from headgate.integrations.github.app_token import app_jwt, github_api, installation_token
 from headgate.integrations.github.settings import GitHubSettings
@@ -31,8 +32,7 @@ _NEXT: Final = re.compile(r'<([^<>]+)>; rel="next"')
 _MOST_PAGES: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class GitHubChecks:
+class GitHubChecks(Struct, frozen=True):
     """``tracker.Tracker`` without opening: the GitHub item causes the approval request, not the other way round."""
 
     client: OutgoingClient

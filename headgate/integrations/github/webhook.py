@@ -6,11 +6,12 @@ is therefore taken from the deployment's or pull request's own last update.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.integrations.github.settings import GitHubSettings
 from headgate.integrations.model import Opened
@@ -32,8 +33,7 @@ class PointKind(StrEnum):
     PULL_REQUEST = "pull_request"
 
 
-@dataclass(frozen=True, slots=True)
-class ApprovalPoint:
+class ApprovalPoint(Struct, frozen=True):
     """An item that waits for a decision. ``params`` is what policies and approvers see."""
 
     receipt_id: str

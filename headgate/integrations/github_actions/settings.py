@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import ClassVar, Final
 
+from msgspec import Struct
+
 from headgate.integrations.members import Kind, checked_object, flag, member, text, url
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
@@ -12,8 +14,7 @@ _AGENT: Final = text(40, "agt_[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _MATCHED: Final = ("repository", "repository_id", "repository_owner_id", "ref", "environment", "workflow_ref")
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(Struct, frozen=True):
     """``claims``: required values of a workflow token's claims; patterns with ``*``. All must match."""
 
     agent_id: str

@@ -8,12 +8,12 @@ Only RS256 is accepted, the one algorithm that the issuer publishes.
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from jwt.exceptions import PyJWTError
+from msgspec import Struct, field
 
 from headgate.integrations.platform_api import PlatformApi, PlatformError, list_at, text_at
 from headgate.kernel.canonical_json import JsonObject
@@ -33,14 +33,12 @@ _MIN_RSA_BITS: Final = 2048  # RFC 7518, section 3.3
 _NEEDED: Final = ("exp", "iat", "iss", "aud", "sub", "jti")
 
 
-@dataclass(slots=True)
-class _Keys:
+class _Keys(Struct):
     by_id: dict[str, RSAPublicKey]
     fetched_at: float
 
 
-@dataclass(slots=True)
-class WorkflowTokens:
+class WorkflowTokens(Struct):
     """The key cache of one process: ten minutes, and at most two fetches a minute for unknown key ids."""
 
     client: OutgoingClient

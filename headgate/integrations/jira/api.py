@@ -7,9 +7,10 @@ Atlassian Document Format, so agents' text cannot form mentions, links or macros
 """
 
 import base64
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from headgate.integrations.jira.settings import JiraSettings
 from headgate.integrations.model import Item, Notice, Opened, Request
@@ -36,8 +37,7 @@ def label_of(approval_id: str) -> str:
     return f"headgate-{approval_id}"
 
 
-@dataclass(frozen=True, slots=True)
-class JiraTracker:
+class JiraTracker(Struct, frozen=True):
     """``tracker.Tracker`` for one organization."""
 
     api: PlatformApi

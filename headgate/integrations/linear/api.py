@@ -7,9 +7,10 @@ duplicate.
 """
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
+
+from msgspec import Struct
 
 from headgate.integrations.linear.settings import LinearSettings
 from headgate.integrations.model import Item, Notice, Opened, Request
@@ -55,8 +56,7 @@ def id_of(name: str) -> str:
     return str(UUID(bytes=hashlib.sha256(b"headgate " + name.encode()).digest()[:16], version=4))
 
 
-@dataclass(frozen=True, slots=True)
-class LinearTracker:
+class LinearTracker(Struct, frozen=True):
     """``tracker.Tracker`` for one organization."""
 
     api: PlatformApi

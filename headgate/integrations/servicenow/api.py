@@ -7,9 +7,10 @@ with a field that the table lacks returns *every* record, so the results are com
 """
 
 import base64
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from headgate.integrations.model import Item, Notice, Opened, Request
 from headgate.integrations.platform_api import PlatformApi, PlatformError, list_at, text_at
@@ -34,8 +35,7 @@ def servicenow_api(
     return PlatformApi(client, settings.base_url, (("authorization", f"Basic {credential}"),), rules)
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceNowTracker:
+class ServiceNowTracker(Struct, frozen=True):
     """``tracker.Tracker`` for one organization."""
 
     api: PlatformApi

@@ -5,8 +5,9 @@ https://docs.slack.dev/reference/methods/chat.postMessage (``thread_ts``, ``meta
 reply's its delivery.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.integrations.model import Item, Notice, Opened, Request
 from headgate.integrations.platform_api import PlatformError, list_at, text_at
@@ -29,8 +30,7 @@ _WAITS: Final = frozenset(
 _TRANSPORT: Final = frozenset({"blocked", "unresolved", "unreachable", "connect_timeout", "tls", "deadline", "broken"})
 
 
-@dataclass(frozen=True, slots=True)
-class SlackChannel:
+class SlackChannel(Struct, frozen=True):
     """``tracker.Tracker`` for one organization."""
 
     api: SlackApi

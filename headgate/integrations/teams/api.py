@@ -7,8 +7,9 @@ outcome of an approval is therefore a second card, and a lost answer may cause a
 agents' text cannot form links or mark-up.
 """
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.integrations.model import Item, Notice, Opened, Request
 from headgate.integrations.platform_api import PlatformApi
@@ -20,8 +21,7 @@ _PARAMS_CHARACTERS: Final = 2500
 _PARAMS_LINES: Final = 60
 
 
-@dataclass(frozen=True, slots=True)
-class TeamsWorkflow:
+class TeamsWorkflow(Struct, frozen=True):
     """``tracker.Tracker`` for one organization; ``api`` is at the webhook's own address."""
 
     api: PlatformApi

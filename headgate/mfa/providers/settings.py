@@ -1,11 +1,11 @@
 """Which provider keeps the second factors of an issuer's people, and how it is reached."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 import httpx
+from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
@@ -23,8 +23,7 @@ class ProviderKind(StrEnum):
     AUTH0 = "auth0"
 
 
-@dataclass(frozen=True, slots=True)
-class ProviderSettings:
+class ProviderSettings(Struct, frozen=True):
     """``issuer``: whose people these are; ``client_id`` is None for Supabase, which has none."""
 
     kind: ProviderKind

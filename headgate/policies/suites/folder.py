@@ -14,9 +14,10 @@ Without a manifest every policy has the defaults, and the file's name is its nam
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.canonical_json import JsonValue, parse_strict
@@ -33,8 +34,7 @@ _TEST_SUFFIX: Final = "_test.rego"
 _CASES_SUFFIX: Final = ".cases.yaml"
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     """One policy of the manifest."""
 
     file: str

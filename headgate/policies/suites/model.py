@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from msgspec import Struct
+
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.policies.compile import Libraries
 from headgate.policies.documents import nested
 from headgate.policies.model import DEFAULT_PRIORITY, PolicyMode
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A call and the expected verdict.
 
     ``expect`` holds the compared members (see ``cases``); ``record``, if given, is the whole record of the decision.
@@ -38,8 +39,7 @@ class TestModule:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class SuitePolicy:
+class SuitePolicy(Struct, frozen=True):
     """A policy in a file. ``key`` is the file's name without its ending; ``listed``: the manifest names it."""
 
     key: str
@@ -55,8 +55,7 @@ class SuitePolicy:
     cases: Sequence[Case] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """``documents`` are the data documents by path; ``modules`` the shared ones; ``cases`` are about all policies."""
 
     policies: Sequence[SuitePolicy]
@@ -98,8 +97,7 @@ class TestResult:
     message: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Struct, frozen=True):
     """The rules of one policy, and those that no test reached."""
 
     policy: str
@@ -111,8 +109,7 @@ class Coverage:
         return self.rules - len(self.uncovered)
 
 
-@dataclass(frozen=True, slots=True)
-class SuiteReport:
+class SuiteReport(Struct, frozen=True):
     results: Sequence[TestResult]
     coverage: Sequence[Coverage]
 

@@ -4,10 +4,11 @@ Policies match by name; documents and modules match by path.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from difflib import unified_diff
 from enum import StrEnum
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import ValidationError
@@ -29,8 +30,7 @@ class Kind(StrEnum):
     POLICY = "policy"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One change. ``name``: the policy's name, or the path. ``policy_id`` where there is one already.
 
     ``body`` is what is sent: the fields of a policy that differ, with the version that was compared, the document, or
@@ -45,8 +45,7 @@ class Step:
     policy_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
+class Remote(Struct, frozen=True):
     """The organization's state: policies as the API returns them, documents and modules by path."""
 
     policies: Sequence[JsonObject]

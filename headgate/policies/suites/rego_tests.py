@@ -8,9 +8,10 @@ before the policy's rules, its rules after them. Its references ``data.mine.allo
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
+
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import ValidationError
@@ -27,8 +28,7 @@ _ENGINE_PLACE: Final = re.compile(rf"{re.escape(SOURCE_NAME)}:(?P<line>\d+)")
 _EMPTY_DATA: Final = b"{}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """Lines of the merged text from one file: starting at ``first``, ``shift`` lines further down."""
 
     first: int
@@ -36,8 +36,7 @@ class _Part:
     file: str
 
 
-@dataclass(frozen=True, slots=True)
-class MergedPolicy:
+class MergedPolicy(Struct, frozen=True):
     """A policy with its tests, in one text; ``parts`` map each line to its file."""
 
     text: str

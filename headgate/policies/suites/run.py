@@ -2,12 +2,12 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from time import perf_counter_ns
 from typing import Final
 
 import regorus
+from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import HeadgateError, ValidationError
@@ -70,8 +70,7 @@ def suite_data(suite: Suite, case: Case | None = None) -> bytes:
     return canonical_bytes({"allowlist": {}, **suite.data, **((case.data if case else None) or {})})
 
 
-@dataclass(slots=True)
-class _Timer:
+class _Timer(Struct):
     started: int
 
     def ms(self) -> float:

@@ -7,7 +7,7 @@ reads what it writes is marked ``own_api`` and starts one.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from ipaddress import ip_network
@@ -16,6 +16,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from admin_api.compose import open_dependencies
 from admin_api.dependencies import Dependencies

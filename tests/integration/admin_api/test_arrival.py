@@ -2,11 +2,11 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec.structs import replace
 
 from admin_api import client_places
 from admin_api.feeds.viewers import Places

@@ -3,13 +3,14 @@ reading of the rules; afterwards every row, event and list says the same."""
 
 import asyncio
 import itertools
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.approvals.attend import escalate_due, remind_due

@@ -1,11 +1,11 @@
 """What the index of blocks finds is what looking at every event finds: filters, pages, totals, cursors."""
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from headgate.audit.blocks import BLOCK_EVENTS
 from headgate.audit.feed_store import newest_seq

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import psycopg
 import pytest
+from msgspec import structs
 
 from headgate.db.migrate import MigrationError, Schema, Script, declared_schema, migrate
 
@@ -106,7 +107,7 @@ async def test_functions_are_applied_again_when_one_has_changed(database_url) ->
     assert await migrate(database_url) == []
     open_count = next(script for script in OURS.functions if script.name == "approvals_open")
     changed = tuple(
-        replace(script, sql=script.sql.replace("SELECT count(*)", "SELECT 41 + count(*)"))
+        structs.replace(script, sql=script.sql.replace("SELECT count(*)", "SELECT 41 + count(*)"))
         if script is open_count else script
         for script in OURS.functions
     )  # fmt: skip

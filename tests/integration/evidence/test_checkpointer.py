@@ -4,13 +4,13 @@ import asyncio
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 from psycopg import sql
 
 from headgate.db.database import Database

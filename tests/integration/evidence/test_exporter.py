@@ -5,7 +5,6 @@ import hashlib
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ import httpx
 import psycopg
 import pytest
 from moto.server import ThreadedMotoServer
+from msgspec.structs import replace
 
 from headgate.audit.model import EventFilter
 from headgate.audit.store import list_events

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
+from msgspec import structs
 from psycopg import sql
 
 from headgate.audit import store
@@ -328,7 +329,7 @@ async def test_re_signing_after_export_is_a_fork(
     _rewrite_all(superuser, org_id)
     for table in (b"audit_trees", b"audit_tiles", b"audit_checkpoints"):
         superuser.execute(b"DELETE FROM " + table + b" WHERE org_id = %s", [org_id])
-    forgetful = replace(checkpointer, memory=SignedMemory(tmp_path / "forgotten"))
+    forgetful = structs.replace(checkpointer, memory=SignedMemory(tmp_path / "forgotten"))
     assert await forgetful.checkpoint(org_id)
     async with api_database.transaction(org_id) as connection:
         alone = await verify_with_checkpoints(connection, org_id, checkpointer.keys, [])

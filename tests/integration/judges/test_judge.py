@@ -3,9 +3,9 @@
 import asyncio
 import json
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.judges.judge import Judges
 from headgate.judges.model import Failure, JudgeError, Provider, ProviderKind, Question

@@ -2,11 +2,11 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from msgspec.structs import replace
 
 from headgate.demo.certificates import write_service_certificate
 from headgate.kernel.errors import UnavailableError

@@ -1,10 +1,11 @@
 """Each adapter against its provider's fake: factors gone, other sessions ended, and one that fails costs nothing."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from headgate.audit.model import SYSTEM
 from headgate.db.database import Database

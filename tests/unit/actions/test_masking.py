@@ -2,12 +2,12 @@
 
 import json
 import time
-from dataclasses import replace
 
 import pytest
 import re2
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.actions.masking import WORK_MAX, Masker, default_masker, mask
 from headgate.actions.masking_rules import compile_rules, masking_rules

@@ -4,13 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+from msgspec.structs import replace
 
 from admin_api.claims import ClaimNames
 from admin_api.jwks import FixedKeys, VerificationKey, algorithms_of

@@ -1,7 +1,7 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.agents.authenticate import identity_of
 from headgate.agents.model import AgentStatus

@@ -1,9 +1,9 @@
 """Who decides through a link, a chat or a tracker: somebody with the right to, who has signed in of late."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.approvals.mapped_voter import DEFAULT_TRUST, mapped_voter
 from headgate.kernel.errors import ForbiddenError

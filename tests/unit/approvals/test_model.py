@@ -1,9 +1,9 @@
 """States by time, and what a retry gets: each line of semantics.md, "Retry, use, expiry"."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.approvals.history import EarlyEnd, HistoryVerb, Step, history
 from headgate.approvals.model import (

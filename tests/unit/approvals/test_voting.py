@@ -1,12 +1,12 @@
 """Who may vote and what a vote does: tables, and a state machine that plays any sequence of votes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, VoteDecision, state_at
 from headgate.approvals.voting import Voter, all_met, cast_vote

@@ -1,9 +1,9 @@
 """What a policy may demand of the people who decide: roles, numbers of denials, other people, stand-ins."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.approvals.attention import MOST_REMINDERS, escalated, escalation_time, reminded, reminder_time
 from headgate.approvals.model import Approval, ApprovalStatus, Edit, Vote, VoteDecision

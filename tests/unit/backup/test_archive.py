@@ -5,11 +5,11 @@ import os
 import subprocess
 import sys
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.backup import archive as archive_module
 from headgate.backup.archive import Archive, ArchiveWriter, opened_archive, written_archive

@@ -1,11 +1,11 @@
 """A part opens as it was written, whole, in its order, under its own passphrase and name; or it does not open."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.backup.encryption import CHUNK_BYTES, PartCipher, PassphraseKey, decrypted, key_of, new_key
 from headgate.kernel.errors import ValidationError

@@ -1,9 +1,9 @@
 """The variables that bring a client to the gate."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.cli.client_environment import TrustFiles, client_environment
 from headgate.kernel.secrets import Secret

@@ -4,11 +4,11 @@ import json
 import os
 import socket
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.audit import count_refusals
 from headgate.cli.diagnosis import (

@@ -1,10 +1,10 @@
 """Which instance a client command speaks to: the nearest that somebody named."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.cli.target import find_target
 from headgate.configuration.data_directory import DataDirectory

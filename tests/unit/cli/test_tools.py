@@ -1,11 +1,11 @@
 """``headgate tools``: catalogues lie with the instance that a person speaks to."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from headgate.cli.main import headgate
 from headgate.configuration.data_directory import DataDirectory

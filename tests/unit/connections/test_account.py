@@ -1,10 +1,10 @@
 """Whose account a credential opens, as each platform says it (the pages are named in config/platforms.yaml)."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.connections.account import account_request, account_since, read_account
 from headgate.connections.model import AUTHORIZATION, Connection, ConnectionKind, ConnectionStatus, Host

@@ -1,9 +1,9 @@
 """The credential stands in the place that its connection names, and nowhere else, however the agent writes the call."""
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.connections.errors import NoConnectionError
 from headgate.connections.inject import write_value

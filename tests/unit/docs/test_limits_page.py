@@ -2,10 +2,10 @@
 
 import importlib
 import re
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, structs
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "limits.md"
 ROW = re.compile(r"^\| (?P<bound>[^|]+) \| (?P<value>[\d.]+) [^|]+ \| [^|]+ \| `(?P<constant>[\w.]+:[\w.]+)` \|$", re.M)
@@ -13,14 +13,14 @@ ROWS = [(row["constant"], float(row["value"])) for row in ROW.finditer(PAGE.read
 
 
 def _value_of(constant: str) -> float:
-    """``module:NAME``, or ``module:Class.field`` for the default of a dataclass' field."""
+    """``module:NAME``, or ``module:Class.field`` for the default of a struct's field."""
     module, _, path = constant.partition(":")
     owner = importlib.import_module(module)
     *parents, name = path.split(".")
     for parent in parents:
         owner = getattr(owner, parent)
-    if is_dataclass(owner):
-        return float(next(field.default for field in fields(owner) if field.name == name))  # type: ignore[arg-type]
+    if isinstance(owner, type) and issubclass(owner, Struct):
+        return float(next(field.default for field in structs.fields(owner) if field.name == name))
     return float(getattr(owner, name))
 
 

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from headgate.audit.chain import genesis, header_hash, header_text, payload_digest
 from headgate.audit.model import SYSTEM, Actor, ActorType, payload_text
@@ -122,7 +123,7 @@ def denied_pack(made_pack: MadePack) -> MadePack:
         for at, row in enumerate(made_pack.sources.rows)
         if not any(word in row.header for word in ('"approval.', '"execution.'))
     ]
-    sources = replace(
+    sources = structs.replace(
         made_pack.sources,
         attestations=(),
         rows=[made_pack.sources.rows[at] for at in kept],

@@ -1,10 +1,11 @@
 """The decision about a call in which something was replaced, from what each policy says of it."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.gate.candidate import BoundCandidate
 from headgate.gate.masking import Masking

@@ -3,16 +3,16 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind
 from headgate.gate import fair_decisions
-from headgate.gate.candidate import BoundCandidate, candidate_for
+from headgate.gate.candidate import BoundCandidate, bound, candidate_for
 from headgate.gate.fair_decisions import INLINE_INPUT_BYTES_MAX, FairDecisions
 from headgate.gate.organization_state import OrganizationState
 from headgate.kernel import loop_share
@@ -38,7 +38,7 @@ def _state(rego: str, org_id: str = "org_a") -> OrganizationState:
 def _candidate(agent_id: str = "agt_a", size: int = 0) -> BoundCandidate:
     identity = KeyIdentity("org_a", "key_1", KeyKind.AGENT, agent_id, "Robot", None, frozenset(), None, 1)
     draft = make_draft(tool="mail", operation="send", params={"text": "x" * size}, source=Source.API)
-    return BoundCandidate(candidate_for(identity, draft))
+    return bound(candidate_for(identity, draft))
 
 
 async def _decided(decisions: FairDecisions, state: OrganizationState, candidate: BoundCandidate) -> Decision:

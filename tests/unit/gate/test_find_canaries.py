@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from headgate.canaries.model import canary_set
-from headgate.gate.candidate import BoundCandidate, candidate_for
+from headgate.gate.candidate import bound, candidate_for
 from headgate.gate.find_canaries import without_canaries
 from headgate.kernel.fair_turns import FairTurns
 from headgate.policies.model import Decision, RiskLevel, Verdict
@@ -29,7 +29,7 @@ _ALLOWED = Decision(Verdict.ALLOW, "allowed", RiskLevel.LOW, "pol_1", 1.0)
     ids=["short text", "long text", "text as bytes", "bytes"],
 )
 async def test_no_message_holds_a_canary(content: bytes, is_text: bool) -> None:
-    candidate = BoundCandidate(candidate_for(ROBOT, message(content, is_text=is_text)))
+    candidate = bound(candidate_for(ROBOT, message(content, is_text=is_text)))
     turns = FairTurns(1, "canary tokens")
     decision = await without_canaries(cast("Any", _STATE), candidate, _ALLOWED, turns)
     assert (decision.verdict, [one["name"] for one in decision.canaries]) == (Verdict.DENY, ["first"])

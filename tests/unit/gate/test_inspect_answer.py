@@ -1,11 +1,11 @@
 """Which policies look at an answer, and what follows from what they say: it is forwarded where all agree."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.gate.inspect_answer import NOTHING_SAID, AnswerJudge, Verdicts, answer_judge, shown_inspection
 from headgate.gate.judged_answer import Answer, AnsweredCall

@@ -2,10 +2,10 @@
 
 import gzip
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.detectors.document import Attachment
 from headgate.gate.judge_content import tighten

@@ -2,15 +2,16 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.connections.errors import NoConnectionError
 from headgate.gate.admit_call import _InterceptedCall
-from headgate.gate.candidate import BoundCandidate, Candidate, candidate_for
+from headgate.gate.candidate import BoundCandidate, Candidate, bound, candidate_for
 from headgate.gate.held_call import KEPT_MASKED_BYTES_MAX, HeldCall
 from headgate.gate.masked_body import masked_in_time
 from headgate.gate.masking import NOT_MASKED, Masking
@@ -44,8 +45,8 @@ def _decided(connection: Any = None) -> Decided:
     candidate = candidate_for(ROBOT, interpret(json_call({"to": _MAIL}), load_catalogues()))
     found = FoundText(("body", "to"), 0, len(_MAIL), "email")
     decision = Decision(Verdict.REQUIRE_APPROVAL, "found", RiskLevel.HIGH, "nlp_1", 1.0, to_mask=(found,))
-    bound = BoundCandidate(replace(candidate, connection=connection))
-    return Decided(_STATE, ROBOT, bound, decision)
+    with_it = bound(replace(candidate, connection=connection))
+    return Decided(_STATE, ROBOT, with_it, decision)
 
 
 def _call(reading: _Reading, enforce: Any) -> _InterceptedCall:
@@ -58,7 +59,7 @@ async def test_a_call_that_would_be_another_operation_is_not_replaced() -> None:
 
     def enforce(_: object, candidate: Candidate) -> BoundCandidate:
         enforced.append(candidate)
-        return BoundCandidate(candidate)
+        return bound(candidate)
 
     same, another = _Reading(), _Reading("another")
     masked = await _call(same, enforce).masked(_STATE, ROBOT, _decided())
@@ -75,7 +76,7 @@ async def test_a_call_that_would_lose_its_connection_is_not_replaced(connection:
     def enforce(_: object, candidate: Candidate) -> BoundCandidate:
         if connection is None:
             raise NoConnectionError("no connection has this name")
-        return BoundCandidate(candidate)
+        return bound(candidate)
 
     assert await _call(_Reading(), enforce).masked(_STATE, ROBOT, _decided(connection)) is None
 

@@ -2,12 +2,13 @@
 
 import gc
 import weakref
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind

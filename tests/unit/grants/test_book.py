@@ -1,10 +1,10 @@
 """Which grant covers which call, and whose asking it answers."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.approvals.standing import Parties
 from headgate.grants.book import GrantBook

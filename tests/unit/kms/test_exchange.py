@@ -1,8 +1,7 @@
 """A malformed header is refused before the request is sent, with an error that does not show its value."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret

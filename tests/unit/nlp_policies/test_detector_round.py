@@ -3,11 +3,11 @@
 import base64
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.detectors import decode, inspect
 from headgate.detectors.assess import AssessedContent, Query

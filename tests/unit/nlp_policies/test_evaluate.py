@@ -4,11 +4,11 @@ import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.detectors.prepare import prepare
 from headgate.judges.daily_budget import DailyBudgets

@@ -5,12 +5,12 @@ import base64
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.classifiers import classifiers as module
 from headgate.classifiers.classifiers import LOADED_MAX, Classifiers

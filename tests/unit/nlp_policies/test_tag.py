@@ -3,11 +3,11 @@
 import gzip
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.detectors.document import Attachment
 from headgate.gate.judge_content import judge

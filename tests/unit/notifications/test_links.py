@@ -1,11 +1,11 @@
 """Links: bound to approval and recipient, and to nothing that somebody else can make."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.kernel.errors import NotFoundError
 from headgate.notifications.links import Link, claimed, new_key, sign, verify

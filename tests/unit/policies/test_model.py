@@ -1,9 +1,9 @@
 """What an approval that was given may still be used for."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.policies.model import (
     Decision,

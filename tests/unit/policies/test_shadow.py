@@ -1,9 +1,9 @@
 """What the decision would have been with one more policy, without asking the others again."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.policies.evaluate import PolicySet
 from headgate.policies.model import PolicyMode, RulePolicy

@@ -1,12 +1,12 @@
 """A suggested policy allows what was seen, nothing else, and says what it leaves out."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.policies.compile import compile_policy

@@ -1,10 +1,10 @@
 """The instance's own secrets: made once, kept, and never silently made anew."""
 
 import stat
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError

@@ -1,7 +1,8 @@
 """A whole exchange as it may be kept."""
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headgate.kernel.secrets import MASK
 from headgate.traffic.mask_exchange import ERROR_MAX, TARGET_MAX, mask_exchange

@@ -1,7 +1,8 @@
 """An agent's exchanges one after another."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+from msgspec.structs import replace
 
 from headgate.traffic.mask_exchange import mask_exchange
 from headgate.traffic.model import Kept

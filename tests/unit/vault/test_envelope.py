@@ -1,9 +1,9 @@
 """A sealed secret opens with its master key, for its organization, under its name, and not otherwise."""
 
 import os
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret

@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from admin_api.actions import stream_routes
 from admin_api.feeds import feed as live_feed
@@ -95,7 +96,7 @@ async def test_who_may_not(gate) -> None:
 
 async def test_a_reader_far_behind_is_told_to_read_the_list(gate, monkeypatch) -> None:
     monkeypatch.setattr(live_feed, "_EVENTS_AT_ONCE", 2)
-    channel = replace(stream_routes.ACTIONS, skips_behind=3)
+    channel = structs.replace(stream_routes.ACTIONS, skips_behind=3)
     monkeypatch.setattr(stream_routes, "ACTIONS", channel)
     for _ in range(6):
         await gate.as_agent.post("/v1/actions", json=_call(tool="read"))

@@ -6,10 +6,10 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
-from dataclasses import replace
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from admin_api import live_stream
 from admin_api.feeds import feed as live_feed

@@ -1,12 +1,12 @@
 """``headgate audit monitor`` against a running API, and what makes it raise an alarm."""
 
 import asyncio
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from psycopg import sql
 
 from headgate.cli.api_client import ApiClient

@@ -4,11 +4,12 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from headgate.kernel.secrets import Secret
 from headgate.worker.main import run_until

@@ -4,12 +4,12 @@ import asyncio
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
+from msgspec.structs import replace
 from structlog.testing import capture_logs
 
 import admin_api.jwks
