@@ -5,11 +5,11 @@ The walk is over the table of routes itself, so that a new one has to say what i
 
 import json
 import re
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from admin_api.access import ACCESS, Audience
 from headgate.agents.scopes import KeyKind, Scope
@@ -159,7 +159,7 @@ async def _belongings(gate, superuser) -> dict[str, str]:
     )
     captured = sample(org_id=gate.org_id, agent_id=gate.agent_id)
     kept = seal_exchange(captured, mask_exchange(captured), gate.api.dependencies.vault)
-    columns = {one.name: getattr(kept, one.name) for one in fields(kept)} | {"level": kept.level.value}
+    columns = asdict(kept) | {"level": kept.level.value}
     names, places = ", ".join(columns), ", ".join(["%s"] * len(columns))
     superuser.execute(
         f"INSERT INTO traffic_exchanges ({names}) VALUES ({places})",  # noqa: S608 - names of fields

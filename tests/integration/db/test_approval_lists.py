@@ -5,12 +5,12 @@ The same with a million, and in milliseconds: ``python -m benchmarks.approval_li
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import psycopg
 import pytest
+from msgspec.structs import asdict
 from psycopg import sql
 
 from benchmarks.load.many_approvals import OFTEN_AGENT, RARE_AGENT, fill
@@ -30,7 +30,7 @@ type Server = psycopg.Connection[tuple[Any, ...]]
 
 def filters(wanted: ApprovalFilter) -> str:
     """A name of a case that is the same in every process: without the time of day."""
-    return " ".join(one.name for one in fields(wanted) if getattr(wanted, one.name) is not None) or "none"
+    return " ".join(name for name, value in asdict(wanted).items() if value is not None) or "none"
 
 
 @pytest.fixture(scope="module")
