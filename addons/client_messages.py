@@ -10,6 +10,8 @@ from msgspec import Struct
 from addons.identify import subject_of
 from addons.metrics import ALLOWED, APPROVED
 from headgate.agents.own_limits import own_quota
+from headgate.connections.errors import NoConnectionError
+from headgate.connections.model import Connection
 from headgate.gate.admit_call import CallGate, Reading
 from headgate.gate.admitted import Admitted
 from headgate.gate.caller import Caller
@@ -49,11 +51,13 @@ class AdmittedMessage(Struct, frozen=True):
 
 
 class ClientMessages:
-    """The later messages of one call, until its client leaves. Each held one has this as its client. ``window``: what
-    the client has sent so far."""
+    """The later messages of one call, until its client leaves. Each held one has this as its client. ``connection``:
+    whose credential the head of the call carries; each message needs the same one. ``window``: what the client has sent
+    so far."""
 
-    def __init__(self, message_gate: MessageGate, window: MessageWindow) -> None:
+    def __init__(self, message_gate: MessageGate, connection: Connection | None, window: MessageWindow) -> None:
         self._message_gate = message_gate
+        self._covered = _covered(connection)
         self._window = window
         self._waiting: set[HeldCall] = set()
         self.connected = True
@@ -87,6 +91,9 @@ class ClientMessages:
         if held.approval_id is not None and not self.connected:
             self.not_sent(admitted)
             raise ClientGoneError("the client has gone")
+        if _covered(held.connection) != self._covered:
+            self.not_sent(admitted)
+            raise NoConnectionError("the connection of this call has changed since the call began: send the call again")
         return AdmittedMessage(admitted, held.masking.sent(content))
 
     def sent(self, admitted: Admitted, size_bytes: int) -> None:
@@ -98,3 +105,7 @@ class ClientMessages:
 
     def _finish(self, admitted: Admitted, outcome: ExecutionOutcome) -> None:
         self._message_gate.ends.finish(admitted, outcome)
+
+
+def _covered(connection: Connection | None) -> str | None:
+    return None if connection is None else connection.covered

@@ -254,6 +254,7 @@ class Enforce:
             shown, state.shown_answer = state.shown_answer, None
             state.socket = SocketMessages(
                 message_gate,
+                connection=connection,
                 evaluator=self._inspector.evaluator,
                 address=str(flow.client_conn.peername[0]),
                 handshake=action.handshake,

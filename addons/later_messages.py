@@ -12,15 +12,13 @@ from mitmproxy.http import HTTPFlow
 from addons.call_reading import CallReader
 from addons.client_deadline import client_seconds
 from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
-from headgate.connections.errors import NoConnectionError
 from headgate.connections.model import Connection
 from headgate.gate.held_call import HeldCall
 from headgate.nlp_policies.message_window import MessageWindow
 
 
 class LaterMessages(ClientMessages):
-    """``connection``: whose credential the head of the call carries. Later messages need the same one. ``window``: with
-    the first messages, if a policy about content has looked at them."""
+    """``window``: with the first messages, if a policy about content has looked at them."""
 
     def __init__(
         self,
@@ -30,10 +28,9 @@ class LaterMessages(ClientMessages):
         connection: Connection | None,
         window: MessageWindow,
     ) -> None:
-        super().__init__(message_gate, window)
+        super().__init__(message_gate, connection, window)
         self._reader = reader
         self._flow = flow
-        self._covered = _covered(connection)
 
     async def decide(self, frames: bytes) -> AdmittedMessage:
         """Decides about these whole messages as one action. Raises HeadgateError."""
@@ -44,14 +41,6 @@ class LaterMessages(ClientMessages):
         try:
             if reading.at_once() is None:
                 await reading.read()
-            message = await self.admit(reading, held, frames)
+            return await self.admit(reading, held, frames)
         finally:
             reading.end()
-        if _covered(held.connection) != self._covered:
-            self.not_sent(message.admitted)
-            raise NoConnectionError("the connection of this call has changed since the call began: send the call again")
-        return message
-
-
-def _covered(connection: Connection | None) -> str | None:
-    return None if connection is None else connection.covered

@@ -13,6 +13,7 @@ from addons.client_messages import AdmittedMessage, ClientMessages, MessageGate
 from addons.metrics import ANSWERS_INSPECTED
 from addons.shown_answer import ShownAnswer
 from headgate.connections.echoes import EchoMask
+from headgate.connections.model import Connection
 from headgate.gate.candidate import Candidate, ReadAction, Submission, candidate_for
 from headgate.gate.held_call import HeldCall
 from headgate.gate.inspect_answer import INSPECTION_FAILED, answer_judge
@@ -65,6 +66,7 @@ class SocketMessages(ClientMessages):
         self,
         message_gate: MessageGate,
         *,
+        connection: Connection | None,
         evaluator: Evaluator,
         address: str,
         handshake: ReadCall,
@@ -72,7 +74,7 @@ class SocketMessages(ClientMessages):
         action_id: str,
         shown: ShownAnswer | None,
     ) -> None:
-        super().__init__(message_gate, MessageWindow())
+        super().__init__(message_gate, connection, MessageWindow())
         self._received = MessageWindow()
         self._evaluator = evaluator
         self._submission = Submission(address=address)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from headgate.connections.credential import CertificateCredential, Credential, SigningCredential
 from headgate.connections.errors import NoConnectionError
-from headgate.connections.model import Connection, ConnectionKind, Location, Place
-from headgate.connections.placeholders import decoded_basic, find_placeholders
+from headgate.connections.model import PLACEHOLDER, Connection, ConnectionKind, Location, Place
+from headgate.connections.placeholders import Found, decoded_basic, find_placeholders
 from headgate.connections.signing import sign
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
 from headgate.kernel.errors import ValidationError
@@ -34,14 +34,32 @@ def check_fillable(connection: Connection, draft: ActionDraft) -> None:
     call = draft.call
     if call is None:
         raise NoConnectionError("The request has no place for a placeholder.")
-    standing, found = _standing(call, connection), find_placeholders(draft)
-    if standing != 1 or found.literal != 1 or found.names != {connection.name}:
-        place = connection.place
+    place, found = connection.place, find_placeholders(draft)
+    is_alone = found.literal == 1 and found.names == {connection.name}
+    is_once = _is_read_once(found, place.location, is_message=draft.message is not None)
+    if not (is_alone and is_once) or _standing(call, connection) != 1:
         raise NoConnectionError(
             f"the placeholder {connection.placeholder} must appear once, literally and alone, in the"
             f" {place.location} {place.name}",
             details={"connection": connection.name, "in": place.location.value, "name": place.name},
         )
+
+
+def _is_read_once(found: Found, location: Location, *, is_message: bool) -> bool:
+    """Whether nothing that the gate has decoded mentions a placeholder, but for the one that stands literally in
+    ``location``: its header may be masked, and it may be a parameter as well. A message has no place for one."""
+    match location:
+        case Location.HEADER:
+            in_headers, in_address, in_parameters = found.in_headers, 0, found.in_headers
+        case Location.QUERY:
+            in_headers, in_address, in_parameters = 0, 1, 1
+        case Location.BODY:
+            in_headers, in_address, in_parameters = 0, 0, 1
+    return (
+        found.in_headers <= min(in_headers, 1)
+        and found.in_address <= in_address
+        and found.in_parameters <= (0 if is_message else in_parameters)
+    )
 
 
 def _standing(call: HttpCall, connection: Connection) -> int:
@@ -74,8 +92,8 @@ def inject(call: HttpCall, place: Place, credential: Credential, at: datetime) -
     """Raises NoConnectionError where the body has no place for it."""
     if isinstance(credential, SigningCredential):
         return sign(call, credential, at)
-    if isinstance(credential, CertificateCredential):
-        return call
+    if isinstance(credential, CertificateCredential):  # shown in the TLS handshake; a placeholder has chosen it
+        return replace(call, headers=tuple(one for one in call.headers if not _is_placeholder_in(place, *one)))
     return write_value(call, place, credential.value.reveal())
 
 
@@ -140,6 +158,10 @@ def _says(body: bytes, wanted: JsonObject) -> bool:
 def _without(text: str, name: str) -> list[str]:
     is_other: Callable[[str], bool] = lambda one: unquote_plus(one.partition("=")[0]) != name  # noqa: E731
     return [one for one in text.split("&") if one and is_other(one)]
+
+
+def _is_placeholder_in(place: Place, name: bytes, value: bytes) -> bool:
+    return name.lower() == place.name.encode() and _last_word(value).startswith(PLACEHOLDER.encode())
 
 
 def _header_values(call: HttpCall, name: str) -> list[bytes]:

@@ -13,7 +13,8 @@ from typing import Final
 from msgspec import Struct
 
 from headgate.connections.model import PLACEHOLDER
-from headgate.protocols.draft import ActionDraft
+from headgate.kernel.canonical_json import canonical_bytes, parse_strict
+from headgate.protocols.draft import ActionDraft, ReadCall
 from headgate.protocols.http_call import HttpCall
 
 _MARK: Final = PLACEHOLDER.encode()
@@ -24,10 +25,15 @@ _BASIC: Final = b"basic "
 
 class Found(Struct, frozen=True):
     """``names`` of the connections, without the prefix, in all that was read; ``literal``: how many placeholders stand
-    in the call as they are, those in the base64 of basic authentication included."""
+    in the call and in its message as they are, those in the base64 of basic authentication included. The others count
+    what the gate has decoded: the headers, where they are not masked, the address, and the parameters, which repeat
+    both or are a message of a WebSocket."""
 
     names: frozenset[str]
     literal: int
+    in_headers: int
+    in_address: int
+    in_parameters: int
 
 
 def mentions_placeholder(draft: ActionDraft) -> bool:
@@ -35,7 +41,7 @@ def mentions_placeholder(draft: ActionDraft) -> bool:
     read_call = draft.read_call
     if read_call is None:
         return False
-    if _MARK in draft.params_bytes or _MARK in read_call.shown:
+    if _MARK in draft.params_bytes or _MARK in read_call.shown or _MARK in (draft.message or b""):
         return True
     call = read_call.call
     if _MARK in call.body or PLACEHOLDER in call.path or PLACEHOLDER in call.query:
@@ -50,14 +56,26 @@ def find_placeholders(draft: ActionDraft) -> Found:
     """All that there are. A mention that no name follows is text, and nothing to fill."""
     read_call = draft.read_call
     if read_call is None:
-        return Found(frozenset(), 0)
+        return Found(frozenset(), 0, 0, 0, 0)
     call = read_call.call
-    literal = [found for piece in _literal_pieces(call) for found in _BYTES.findall(piece)]
-    decoded = _BYTES.findall(draft.params_bytes) + _BYTES.findall(read_call.shown)
+    pieces = [*_literal_pieces(call), draft.message or b""]
+    literal = [found for piece in pieces for found in _BYTES.findall(piece)]
+    parameters, head = _BYTES.findall(draft.params_bytes), _BYTES.findall(read_call.shown)
+    headers = _BYTES.findall(_shown_headers(read_call))
     return Found(
-        frozenset(one.decode().removeprefix(PLACEHOLDER) for one in [*literal, *decoded]),
-        len(literal),
+        frozenset(one.decode().removeprefix(PLACEHOLDER) for one in [*literal, *parameters, *head]),
+        literal=len(literal),
+        in_headers=len(headers),
+        in_address=len(head) - len(headers),
+        in_parameters=len(parameters),
     )
+
+
+def _shown_headers(read_call: ReadCall) -> bytes:
+    shown = parse_strict(read_call.shown)
+    if not isinstance(shown, dict):
+        raise TypeError("a call is shown as an object")
+    return canonical_bytes(shown["headers"])
 
 
 def _literal_pieces(call: HttpCall) -> list[bytes]:

@@ -34,6 +34,7 @@ from headgate.policies.service import CheckedPolicy, PolicyDraft, create_policy
 from headgate.vault.service import Vault
 from proxy.capture_queue import CaptureQueue
 from tests.entry_codes import CODES
+from tests.integration.proxy.connections.issuer import Issuer
 from tests.integration.proxy.enforcement import open_enforcement
 
 SECRET = "tok_live/9f8e7d6c5b4a+s3cr3t=="
@@ -166,6 +167,11 @@ async def agent_key(api_database: Database, organization: Any) -> Secret:
 
 def _row_texts(table: str) -> sql.Composed:
     return sql.SQL("SELECT t::text FROM {} t").format(sql.SQL(table))  # type: ignore[arg-type] # named by the server
+
+
+@pytest.fixture(scope="module")
+def issuer() -> Issuer:
+    return Issuer()
 
 
 type StartKeeper = Callable[..., Awaitable[Keeper]]

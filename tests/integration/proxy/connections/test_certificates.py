@@ -6,56 +6,19 @@ import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
 import h2.config
 import h2.connection
 import h2.events
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
+from cryptography.hazmat.primitives import serialization
 
 from headgate.connections.carried import carried
 from headgate.connections.credential import CertificateCredential
 from headgate.connections.model import AUTHORIZATION, ConnectionKind, Host
 from headgate.connections.service import Binding, rebind_connection
-from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
-
-_NO_ENCRYPTION = serialization.NoEncryption()
-
-
-class Issuer:
-    """A certificate authority: signs leaves through an intermediate."""
-
-    def __init__(self) -> None:
-        self.root_key, self.middle_key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-        self.root = self._sign("clients", self.root_key.public_key(), None, self.root_key, is_authority=True)
-        self.middle = self._sign("middle", self.middle_key.public_key(), self.root, self.root_key, is_authority=True)
-
-    def pair(self, name: str, *, days: float = 1) -> dict[str, Secret]:
-        key = ec.generate_private_key(ec.SECP256R1())
-        leaf = self._sign(name, key.public_key(), self.middle, self.middle_key, is_authority=False, days=days)
-        chain = b"".join(one.public_bytes(serialization.Encoding.PEM) for one in (leaf, self.middle))
-        private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, _NO_ENCRYPTION)
-        return {"certificate": Secret(chain.decode()), "private_key": Secret(private.decode())}
-
-    def _sign(self, name, public_key, issuer, key, *, is_authority: bool, days: float = 1) -> x509.Certificate:
-        now = datetime.now(UTC)
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
-        return (
-            x509.CertificateBuilder()
-            .subject_name(subject)
-            .issuer_name(subject if issuer is None else issuer.subject)
-            .public_key(public_key)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - timedelta(days=1))
-            .not_valid_after(now + timedelta(days=days))
-            .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
-            .sign(key, hashes.SHA256())
-        )
+from tests.integration.proxy.connections.issuer import Issuer
 
 
 @dataclass
@@ -65,6 +28,7 @@ class Platform:
     port: int = 0
     connections: int = 0
     asked: list[tuple[int, str]] = field(default_factory=list)
+    heads: list[bytes] = field(default_factory=list)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
@@ -73,7 +37,7 @@ class Platform:
         name = "".join(value for pairs in shown.get("subject", ()) for _, value in pairs) or "nobody"
         try:
             while True:
-                await reader.readuntil(b"\r\n\r\n")
+                self.heads.append(await reader.readuntil(b"\r\n\r\n"))
                 self.asked.append((number, name))
                 writer.write(f"HTTP/1.1 200 OK\r\ncontent-length: {len(name)}\r\n\r\n{name}".encode())
                 await writer.drain()
@@ -107,11 +71,6 @@ async def _platform(
         server.close()
 
 
-@pytest.fixture(scope="module")
-def issuer() -> Issuer:
-    return Issuer()
-
-
 @pytest.fixture
 async def platform(upstream_tls, issuer) -> AsyncIterator[Platform]:
     async with _platform(upstream_tls, issuer) as running:
@@ -141,6 +100,16 @@ async def test_the_certificate_is_shown_with_what_it_is_followed_by(keeper, plat
     writer.close()
     stored = await keeper.everything_stored()
     assert "PRIVATE KEY" not in stored
+
+
+async def test_a_placeholder_selects_it_and_does_not_arrive(keeper, platform, issuer) -> None:
+    """The agent's own Authorization does: the certificate takes no place in the request."""
+    await _connect(keeper, platform, issuer.pair("robot"), needs_placeholder=True)
+    for value, name in (("Bearer hg_placeholder_svc", b"robot"), ("Bearer agents-own", b"nobody")):
+        host = f"Host: 127.0.0.1:{platform.port}\r\nConnection: close\r\n"
+        head = f"GET / HTTP/1.1\r\n{host}Authorization: {value}\r\n\r\n".encode()
+        assert (await keeper.send(head, port=platform.port)).endswith(name)
+    assert b"hg_placeholder" not in platform.heads[0] and b"Bearer agents-own" in platform.heads[1]
 
 
 async def test_in_one_tunnel_each_call_shows_its_own(keeper, platform, issuer) -> None:

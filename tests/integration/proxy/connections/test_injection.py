@@ -137,6 +137,48 @@ async def test_a_placeholder_that_is_not_filled_is_not_forwarded(keeper, answer,
     assert SECRET.encode() not in got.body
 
 
+ELSEWHERE_TOO = [
+    ("/?x=%68g_placeholder_svc", "", b""),
+    ("/%68g_placeholder_svc", "", b""),
+    ("/", "Content-Type: application/json\r\n", b'{"a": "h\\u0067_placeholder_svc"}'),
+    ("/", "Content-Type: application/x-www-form-urlencoded\r\n", b"a=%68g_placeholder_svc"),
+    (
+        "/",
+        "Content-Type: application/json\r\nContent-Encoding: gzip\r\n",
+        gzip.compress(b'{"a": "hg_placeholder_svc"}', mtime=0),
+    ),
+]
+
+
+@pytest.mark.parametrize("place", ["authorization", "x-api-key", "x-token-of-ours"])
+@pytest.mark.parametrize(("path", "headers", "body"), ELSEWHERE_TOO)
+async def test_a_placeholder_that_is_filled_stands_nowhere_else(keeper, answer, path, headers, body, place) -> None:
+    """Whether or not the header with the one that is filled is masked in what the gate shows."""
+    await keeper.connect(kind=ConnectionKind.API_KEY, place=Place(Location.HEADER, place))
+    filled = f"{place}: hg_placeholder_svc\r\n"
+    assert answer(await keeper.ask(headers=filled)).status == 200
+    got = answer(await keeper.ask(path, method="POST" if body else "GET", headers=filled + headers, body=body))
+    assert got.status == 403 and json.loads(got.body)["error"]["code"] == "CONNECTION_REFUSED"
+    assert len(keeper.upstream.heads) == 1
+
+
+@pytest.mark.parametrize(
+    ("place", "path", "body"),
+    [
+        (Place(Location.QUERY, "key"), "/?key=hg_placeholder_svc&a=%68g_placeholder_svc", b""),
+        (Place(Location.QUERY, "key"), "/?key=hg_placeholder_svc", b'{"a": "h\\u0067_placeholder_svc"}'),
+        (Place(Location.BODY, "key"), "/", b'{"key": "hg_placeholder_svc", "a": "h\\u0067_placeholder_svc"}'),
+        (Place(Location.BODY, "key"), "/?a=%68g_placeholder_svc", b'{"key": "hg_placeholder_svc"}'),
+    ],
+)
+async def test_nor_beside_one_in_the_address_or_the_body(keeper, answer, place: Place, path, body) -> None:
+    await keeper.connect(kind=ConnectionKind.API_KEY, place=place)
+    headers = "Content-Type: application/json\r\n" if body else ""
+    got = answer(await keeper.ask(path, method="POST" if body else "GET", headers=headers, body=body))
+    assert got.status == 403 and json.loads(got.body)["error"]["code"] == "CONNECTION_REFUSED"
+    assert keeper.upstream.heads == []
+
+
 async def test_a_placeholder_without_any_connection_is_refused(keeper, answer) -> None:
     got = answer(await keeper.ask(headers="Authorization: Bearer hg_placeholder_svc\r\n"))
     assert got.status == 403 and keeper.upstream.heads == []
