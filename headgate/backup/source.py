@@ -8,6 +8,7 @@ from headgate.configuration.settings import Part, Settings
 from headgate.kernel.errors import ConflictError, UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime import postgres
+from headgate.runtime.database_roles import check_password
 from headgate.runtime.folders import instance_lock
 from headgate.runtime.postgres import SUPERUSER, PostgresServer
 from headgate.runtime.secrets_file import load_secrets
@@ -51,7 +52,8 @@ async def running_server(server: PostgresServer, password: Secret, programs: Pat
     await postgres.clear_stale_lock(server)
     running = await start(server.program() if programs is None else server.program_of(programs))
     try:
-        await postgres.wait_until_ready(server, running, password)
+        await postgres.wait_until_ready(server, running)
+        await check_password(server, password)
         yield
     finally:
         await running.stop()

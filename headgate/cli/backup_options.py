@@ -26,7 +26,7 @@ _SHOWN_EVERY_SECONDS: Final = 1.0
 
 def settings_of(data_dir: Path | None, runtime_file: Path | None) -> Settings:
     """This shell's settings, for the instance that the options name. Raises UnavailableError, ValidationError."""
-    from headgate.runtime.servers import brings_database  # noqa: PLC0415 - loads the database's driver
+    from headgate.runtime.servers import brings_database  # noqa: PLC0415 - loads the supervisor
 
     settings = read_settings()
     if data_dir is not None:

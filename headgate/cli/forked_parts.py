@@ -24,7 +24,7 @@ from headgate.configuration.shared_metrics import share_metrics
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.import_path import extend_import_path
 from headgate.runtime.account import child_setup
-from headgate.runtime.fork_server import PACKET_BYTES
+from headgate.runtime.fork_server import FILES_MAX, PACKET_BYTES
 from headgate.runtime.process_title import show_as
 
 _ALL: Final = (
@@ -35,6 +35,8 @@ _ALL: Final = (
     "headgate.runtime.first_uses:use_cryptography",
 )
 MODULES: Final[dict[str, tuple[str, ...]]] = {
+    "prepare": ("headgate.runtime.prepare",),
+    "token": ("headgate.runtime.prepare",),
     "worker": (
         *_ALL,
         "headgate.cli.evidence_settings",
@@ -58,8 +60,13 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
         "uvicorn.lifespan.off",
     ),
 }
-"""What a part imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and patterns, of some
-50 MB, and the catalogues that come with Headgate are among it: otherwise each process makes its own."""
+"""What a part or a task imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and patterns,
+of some 50 MB, and the catalogues that come with Headgate are among it: otherwise each process makes its own."""
+TASKS: Final = {
+    "prepare": "headgate.runtime.prepare:prepare",
+    "token": "headgate.runtime.prepare:renew_token",
+}
+"""What is no part and no command: it does one thing, answers and ends."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -84,7 +91,10 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     gc.enable()
     sys.argv = ["headgate", part]
-    run_command()
+    if part in TASKS:
+        _load(TASKS[part])
+    else:
+        run_command()
 
 
 class _Server:
@@ -97,11 +107,12 @@ class _Server:
     def serve(self) -> str | None:
         """Returns the part to run in a forked process, and None here when the other side has closed."""
         while True:
-            for key, _ in self._selector.select(0 if self._to_load else None):
+            asked = self._selector.select(0 if self._to_load else None)
+            for key, _ in asked:
                 if key.fileobj is not self._channel:
                     self._report_end(key.fd, key.data)
                     continue
-                packet, files, _, _ = socket.recv_fds(self._channel, PACKET_BYTES, 1)
+                packet, files, _, _ = socket.recv_fds(self._channel, PACKET_BYTES, FILES_MAX)
                 if not packet:
                     return None
                 message = json.loads(packet)
@@ -109,12 +120,12 @@ class _Server:
                     self._to_load += (module for part in message["load"] for module in MODULES[part])
                 elif self._start(message["start"], *files):
                     return str(message["start"])
-            if self._to_load:
+            if self._to_load and not asked:  # parts that are asked for together share more
                 name = self._to_load.popleft()
                 with suppress(Exception):  # said when a part that needs it is started
                     _load(name)
 
-    def _start(self, part: str, environment: int) -> bool:
+    def _start(self, part: str, environment: int, *output: int) -> bool:
         """Whether this is the forked process. What cannot be started is reported, and ends no other part."""
         pid = None
         try:
@@ -124,7 +135,7 @@ class _Server:
             set_up = child_setup(signal.SIGKILL, None)
             pid = os.fork()
             if pid == 0:
-                self._become(part, environment, set_up)
+                self._become(part, set_up, environment, *output)
                 return True
             descriptor = os.pidfd_open(pid)
         except Exception as error:
@@ -138,11 +149,12 @@ class _Server:
         else:
             self._selector.register(descriptor, selectors.EVENT_READ, pid)
             answer, files = {"started": pid}, [descriptor]
-        os.close(environment)
+        for given in (environment, *output):
+            os.close(given)
         self._send(answer, files)
         return False
 
-    def _become(self, part: str, environment: int, set_up: Callable[[], None]) -> None:
+    def _become(self, part: str, set_up: Callable[[], None], environment: int, *output: int) -> None:
         """With the session, the environment and the descriptors of a process that was started alone."""
         set_up()
         os.setsid()
@@ -150,6 +162,9 @@ class _Server:
             os.close(key.fd)
         self._channel.detach()
         self._selector.close()
+        for answer in output:
+            os.dup2(answer, 1)
+            os.close(answer)
         with os.fdopen(environment, "rb") as file:
             given = json.load(file)
         metrics = os.environ[METRICS_VARIABLE]

@@ -13,6 +13,7 @@ from headgate.cli.target import find_instance, result_option, runtime_file_optio
 from headgate.configuration.settings import read_settings
 from headgate.kernel.clock import system_clock
 from headgate.kernel.errors import UnavailableError
+from headgate.organizations.dashboard_address import dashboard_address
 from headgate.organizations.local_issuer import open_local_issuer
 from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
@@ -55,7 +56,7 @@ def login(
     issuer = open_local_issuer(find_data(data_dir, runtime_file).issuer)
     address = _api_address(runtime_file)
     if not (only_url or as_json):
-        address = shown_address(issuer, address)
+        address = shown_address(dashboard_address(issuer, address), address)
     url = sign_in_address(
         issuer,
         address,

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from headgate.cli.command_name import command_name, command_name_anywhere
+from headgate.cli.shown_address import shown_address
 from headgate.cli.tables import show_json
 from headgate.configuration.settings import Settings, environment_with_file, read_settings
 from headgate.kernel.loading import loading
@@ -52,6 +53,7 @@ def up(
         from headgate.cli.report_fonts import check_report_fonts  # noqa: PLC0415 - loaded by this command only
         from headgate.configuration.logs import configure_logs  # noqa: PLC0415
         from headgate.runtime.instance import Instance  # noqa: PLC0415
+        from headgate.runtime.prepared import Prepared  # noqa: PLC0415
 
     settings = read_settings()
     settings = replace(
@@ -73,11 +75,11 @@ def up(
         settings = replace(settings, log_level="warning")
     target = None if runtime_file is None else runtime_file.absolute()
 
-    def announce(ready: RuntimeInformation, first_sign_in: Secret | None) -> None:
+    def announce(ready: RuntimeInformation, prepared: Prepared) -> None:
         if as_json:
-            _announce_as_json(settings, ready, first_sign_in)
+            _announce_as_json(settings, ready, prepared.first_sign_in)
         else:
-            _announce(settings, ready, target, first_sign_in)
+            _announce(settings, ready, target, shown_address(prepared.dashboard, ready.api_url), prepared.first_sign_in)
 
     asyncio.run(Instance(settings, target, announce).run())
 
@@ -95,16 +97,16 @@ def _announce_as_json(settings: Settings, ready: RuntimeInformation, first_sign_
 
 
 def _announce(
-    settings: Settings, ready: RuntimeInformation, runtime_file: Path | None, first_sign_in: Secret | None
+    settings: Settings,
+    ready: RuntimeInformation,
+    runtime_file: Path | None,
+    dashboard: str,
+    first_sign_in: Secret | None,
 ) -> None:
     which = "" if runtime_file is None else f" --runtime-file {runtime_file}"
     if runtime_file is None and settings.data.runtime_file != _found_by_default():
         which = f" --runtime-file {settings.data.runtime_file}"
     name = command_name()
-    from headgate.cli.shown_address import shown_address  # noqa: PLC0415 - loaded by this command only
-    from headgate.organizations.local_issuer import open_local_issuer  # noqa: PLC0415
-
-    dashboard = shown_address(open_local_issuer(settings.data.issuer), ready.api_url)
     click.echo(
         f"Headgate is ready.\n"
         f"  dashboard  {dashboard}/\n"

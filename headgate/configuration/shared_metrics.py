@@ -35,6 +35,13 @@ def share_metrics(folder: Path) -> None:
         raise UnavailableError(f"no room for metrics in {named}: {error.strerror}; make room there") from error
 
 
+def forget_process(folder: Path, pid: int) -> None:
+    """What a process that has ended measured of itself; what it counted stays. As the library's ``mark_process_dead``,
+    without loading the library, of some 6 MB."""
+    for file in folder.glob(f"gauge_live*_{pid}.db"):
+        file.unlink(missing_ok=True)
+
+
 def forget_metrics(folder: Path) -> None:
     """Start counting anew: what an earlier run left is not ours."""
     for file in folder.glob("*.db"):

@@ -23,9 +23,8 @@ async def prepare_database(server: PostgresServer, secrets: InstanceSecrets, dat
 
     Raises UnavailableError.
     """
-    administrator = server.url(SUPERUSER, secrets.passwords[SUPERUSER], "postgres").reveal()
     try:
-        async with await psycopg.AsyncConnection.connect(administrator, autocommit=True) as connection:
+        async with await _log_in(server, secrets.passwords[SUPERUSER]) as connection:
             await _ensure_owner(connection, secrets.passwords[OWNER], database)
             applied = await migrate(server.url(OWNER, secrets.passwords[OWNER], database).reveal())
             for role in PARTS:
@@ -37,12 +36,32 @@ async def prepare_database(server: PostgresServer, secrets: InstanceSecrets, dat
 
 async def ensure_database(server: PostgresServer, secrets: InstanceSecrets, database: str = DATABASE) -> None:
     """Makes the owner and an empty database where they are missing. Raises UnavailableError."""
-    administrator = server.url(SUPERUSER, secrets.passwords[SUPERUSER], "postgres").reveal()
     try:
-        async with await psycopg.AsyncConnection.connect(administrator, autocommit=True) as connection:
+        async with await _log_in(server, secrets.passwords[SUPERUSER]) as connection:
             await _ensure_owner(connection, secrets.passwords[OWNER], database)
     except psycopg.Error as error:
         raise UnavailableError(f"the database could not be made: {str(error).strip()}") from error
+
+
+async def check_password(server: PostgresServer, password: Secret) -> None:
+    """Whether it is the superuser's. Raises UnavailableError."""
+    try:
+        await (await _log_in(server, password)).close()
+    except psycopg.Error as error:
+        raise UnavailableError(f"the database cannot be reached: {str(error).strip()}") from error
+
+
+async def _log_in(server: PostgresServer, password: Secret) -> _Connection:
+    """As the superuser. Raises UnavailableError where the password is another one; psycopg.Error."""
+    administrator = server.url(SUPERUSER, password, "postgres").reveal()
+    try:
+        return await psycopg.AsyncConnection.connect(administrator, autocommit=True)
+    except psycopg.OperationalError as error:
+        if "password authentication failed" in str(error):
+            raise UnavailableError(
+                f"the database in {server.folder} has another password than the secrets file: restore the file"
+            ) from error
+        raise
 
 
 async def _ensure_owner(connection: _Connection, password: Secret, database: str) -> None:

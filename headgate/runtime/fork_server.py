@@ -7,8 +7,11 @@ memory shared. A part that died is forked again without loading anything.
 Python's ``multiprocessing.forkserver`` works like this; but it forks nothing before all is loaded, keeps the caller
 waiting meanwhile, and brings one more process (docs/decisions/0112).
 
+A task is forked like a part, but ends by itself, and what it writes on its standard output is for the supervisor.
+
 Messages are packets of a Unix socket, in JSON. To the server: ``{"load": [part, …]}``, and ``{"start": part}`` with a
-file that holds the part's environment, which only the forked process reads. From it, one for each start, in order:
+file that holds the part's environment, which only the forked process reads, and for a task a second one, its standard
+output. From it, one for each start, in order:
 ``{"started": pid}`` with a file descriptor of the process (pidfd_open(2)), or ``{"failed": reason}``. Later
 ``{"ended": pid, "status": exit status, or minus a signal}``.
 """
@@ -32,6 +35,7 @@ from headgate.kernel.tasks import TaskSet
 from headgate.runtime.server_process import Program, RunningProgram, start
 
 PACKET_BYTES: Final = 65_536
+FILES_MAX: Final = 2
 _MODULE: Final = "headgate.cli.forked_parts"
 _START_SECONDS: Final = 60.0
 _NEEDED: Final = ("PATH", "HOME", "TMPDIR", "TZ", "LANG", "PROMETHEUS_MULTIPROC_DIR")
@@ -62,6 +66,24 @@ class ForkServer:
         UnavailableError."""
         [part] = program.command
         return RunningProgram(program, await (await self._open()).fork(part, program.environment))
+
+    async def ask(self, program: Program) -> bytes:
+        """What a task answers; ``program.command``: the task alone. A caller that goes away ends it. Raises
+        UnavailableError."""
+        [task] = program.command
+        with os.fdopen(os.memfd_create("answer"), "w+b") as answer:
+            process = await (await self._open()).fork(task, program.environment, answer.fileno())
+            try:
+                status = await process.wait()
+            finally:
+                with suppress(ProcessLookupError):
+                    process.kill()
+            if status != 0:
+                raise UnavailableError(
+                    f"{task}: the process ended with {_in_words(status)}; its last words are on stderr"
+                )
+            answer.seek(0)
+            return answer.read()
 
     async def close(self) -> None:
         """Ends the server, and with it whatever it has forked."""
@@ -139,12 +161,12 @@ class _Connection:
             self.is_open = False
             raise UnavailableError(f"the fork server cannot be told what to start: {error}") from error
 
-    async def fork(self, part: str, environment: Mapping[str, str]) -> ForkedProcess:
-        """Raises UnavailableError."""
+    async def fork(self, part: str, environment: Mapping[str, str], *output: int) -> ForkedProcess:
+        """``output``: the descriptor of its standard output, if it is not ours. Raises UnavailableError."""
         with os.fdopen(os.memfd_create("environment"), "w+b") as file:
             file.write(json.dumps(dict(environment)).encode())
             file.seek(0)
-            self.send({"start": part}, (file.fileno(),))
+            self.send({"start": part}, (file.fileno(), *output))
         started: asyncio.Future[ForkedProcess] = asyncio.get_running_loop().create_future()
         self._starting.append(started)
         try:
@@ -219,6 +241,10 @@ def _kill(started: asyncio.Future[ForkedProcess]) -> None:
     if started.exception() is None:
         with suppress(ProcessLookupError):
             started.result().kill()
+
+
+def _in_words(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else f"signal {-status}"
 
 
 def _is_needed(name: str) -> bool:

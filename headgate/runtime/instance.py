@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import structlog
 from msgspec import structs
@@ -14,19 +14,16 @@ from msgspec import structs
 from headgate.configuration.settings import Settings
 from headgate.configuration.shared_metrics import forget_metrics
 from headgate.kernel.errors import HeadgateError
-from headgate.kernel.loading import loading
-from headgate.kernel.secrets import Secret
 from headgate.kernel.tasks import TaskSet
 from headgate.runtime.folders import instance_lock, open_data_directory
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.instance_pointer import point_to
+from headgate.runtime.open_instance import new_token, open_instance
 from headgate.runtime.own_data import make_own
 from headgate.runtime.ports import keep_port
+from headgate.runtime.prepared import Prepared
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
 from headgate.runtime.supervisor import Supervisor
-
-if TYPE_CHECKING:
-    from headgate.runtime.open_instance import OpenedInstance
 
 _log = structlog.get_logger(__name__)
 
@@ -36,20 +33,18 @@ _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
 
 
 class Instance:
-    """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready,
-    with the address at which the administrator signs in, until the first sign-in with a browser."""
+    """``runtime_file``: written besides the one in the data directory. ``announce`` is called when all is ready."""
 
     def __init__(
         self,
         settings: Settings,
         runtime_file: Path | None,
-        announce: Callable[[RuntimeInformation, Secret | None], None],
+        announce: Callable[[RuntimeInformation, Prepared], None],
     ) -> None:
         self._settings = settings
         self._files = tuple(dict.fromkeys(file for file in (settings.data.runtime_file, runtime_file) if file))
         self._announce = announce
         self._information: RuntimeInformation | None = None
-        self._opened: OpenedInstance | None = None
         self._supervisor = Supervisor(changed=self._parts_changed)
         self._fork_server = ForkServer(settings.data.metrics)
         self._ports = ExitStack()
@@ -91,15 +86,12 @@ class Instance:
     async def _start(self) -> None:
         settings = self._settings = self._with_ports(self._settings)
         # In the order in which they are forked: most of what is loaded is the API's own.
-        await self._fork_server.load("proxy", "api", "worker")
-        with loading():  # at the same time
-            from headgate.runtime.open_instance import open_instance  # noqa: PLC0415
-
-        opened = self._opened = await open_instance(settings, self._supervisor, self._fork_server)
+        await self._fork_server.load("prepare", "proxy", "api", "worker")
+        opened = await open_instance(settings, self._supervisor, self._fork_server)
         self._information = opened.describe(self._pids(self._supervisor.pids))
         self._write()
         self._point()
-        self._announce(self._information, await opened.first_sign_in())
+        self._announce(self._information, opened.prepared)
 
     def _with_ports(self, settings: Settings) -> Settings:
         api = self._ports.enter_context(
@@ -129,8 +121,13 @@ class Instance:
     async def _renew_token(self) -> None:
         while True:
             await asyncio.sleep(_TOKEN_RENEWAL_SECONDS)
-            if self._information is not None and self._opened is not None:
-                self._information = structs.replace(self._information, admin_token=self._opened.administrator_token())
+            try:
+                token = await new_token(self._settings, self._fork_server)
+            except HeadgateError as error:
+                _log.error("token_not_renewed", error=error.message)
+                continue
+            if self._information is not None:
+                self._information = structs.replace(self._information, admin_token=token)
                 self._write()
 
     def _write(self) -> None:

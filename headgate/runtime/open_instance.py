@@ -1,33 +1,20 @@
-"""The composition of an instance: database, Valkey and parts, from settings to ready.
-
-A module by itself, which ``instance`` imports after the fork server has begun to load the parts: so both load at once.
-"""
+"""The composition of an instance: database, Valkey, preparation and parts, from settings to ready."""
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
-from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from headgate.configuration.settings import Part as Login
-from headgate.configuration.settings import Settings
-from headgate.kernel.clock import system_clock
+from headgate.configuration.settings import Settings, environment_with_file
 from headgate.kernel.secrets import Secret
-from headgate.organizations.local_issuer import LocalIssuer, open_local_issuer
-from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
-from headgate.organizations.sign_in_address import FIRST_ADMINISTRATOR, sign_in_address
 from headgate.runtime.fork_server import ForkServer
-from headgate.runtime.parts import api_part, proxy_part, worker_part
+from headgate.runtime.parts import api_part, proxy_part, settled_environment, worker_part
+from headgate.runtime.prepared import Prepared, read_prepared, read_token
 from headgate.runtime.runtime_file import RuntimeInformation
-from headgate.runtime.secrets_file import store_secrets
-from headgate.runtime.seed import seed_agent, somebody_signed_in
-from headgate.runtime.servers import Servers, open_servers, place_servers
+from headgate.runtime.secrets_file import load_secrets
+from headgate.runtime.server_process import Program
+from headgate.runtime.servers import Servers, place_servers, start_servers
 from headgate.runtime.supervisor import Supervisor, together
-from proxy.authority import Authority
-
-_TOKEN_LIFETIME: Final = timedelta(days=1)
-_FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 
 
 class OpenedInstance(Struct, frozen=True):
@@ -35,65 +22,42 @@ class OpenedInstance(Struct, frozen=True):
 
     settings: Settings
     servers: Servers
-    authority: Authority
-    issuer: LocalIssuer
+    prepared: Prepared
 
     def describe(self, pids: Mapping[str, Sequence[int]]) -> RuntimeInformation:
         secrets = self.servers.secrets
         return RuntimeInformation(
             api_url=self.settings.api_url,
             proxy_url=self.settings.local_proxy_url,
-            ca_cert=str(self.authority.certificate_file),
+            ca_cert=self.prepared.ca_cert,
             agent_id=secrets.agent_id or "",
             agent_key=secrets.agent_key or Secret(""),
-            admin_token=self.administrator_token(),
+            admin_token=self.prepared.admin_token,
             dashboard_url=self.settings.api_url + "/",
             database_url=self.servers.administrator,
             redis_url=self.servers.valkey,
             pids=pids,
         )
 
-    async def first_sign_in(self) -> Secret | None:
-        """A link for the first administrator. It works once, within an hour. None: somebody signed in before. Raises
-        UnavailableError."""
-        if await somebody_signed_in(self.servers.databases[Login.API]):
-            return None
-        return sign_in_address(
-            self.issuer,
-            self.settings.api_url,
-            org_id=DEFAULT_ORGANIZATION_ID,
-            user=FIRST_ADMINISTRATOR,
-            roles=[Role.ADMIN, Role.OPERATOR],
-            now=system_clock(),
-            lifetime=_FIRST_SIGN_IN_LIFETIME,
-        )
-
-    def administrator_token(self) -> Secret:
-        """All rights, second factor, for a day."""
-        return self.issuer.mint(
-            org_id=DEFAULT_ORGANIZATION_ID,
-            subject=FIRST_ADMINISTRATOR,
-            name="Administrator",
-            roles=[Role.ADMIN, Role.OPERATOR],
-            aal="aal2",
-            now=system_clock(),
-            lifetime=_TOKEN_LIFETIME,
-        )
-
 
 async def open_instance(settings: Settings, supervisor: Supervisor, fork_server: ForkServer) -> OpenedInstance:
     """Returns when all parts serve; ``supervisor`` keeps them running. Raises HeadgateError."""
-    data = settings.data
-    authority = Authority(data.authority, data.public, settings.ca_file)
-    authority.open(system_clock())
-    issuer = open_local_issuer(data.issuer)
     servers = place_servers(settings)
-    await open_servers(settings, servers, supervisor)
-    kept = await seed_agent(servers.databases[Login.API], servers.secrets, system_clock)
-    if kept != servers.secrets:
-        store_secrets(data, kept)
+    await start_servers(settings, servers, supervisor)
+    prepared = read_prepared(await fork_server.ask(_task("prepare", settings)))
+    servers = replace(servers, secrets=load_secrets(settings.data))  # with the agent
     parts = [proxy_part(settings, servers, fork_server)] * settings.proxy_workers
     # The worker last: what it does when it starts can wait until the others are there.
     parts += [api_part(settings, servers, fork_server), worker_part(settings, servers, fork_server)]
     await together(*(supervisor.start(part) for part in parts))
-    return OpenedInstance(settings, replace(servers, secrets=kept), authority, issuer)
+    return OpenedInstance(settings, servers, prepared)
+
+
+async def new_token(settings: Settings, fork_server: ForkServer) -> Secret:
+    """For the administrator. Raises UnavailableError."""
+    return read_token(await fork_server.ask(_task("token", settings)))
+
+
+def _task(name: str, settings: Settings) -> Program:
+    """With the logins of all parts, and thus of the database's owner, where it is not the embedded one."""
+    return Program(name, (name,), settled_environment(environment_with_file(), settings))

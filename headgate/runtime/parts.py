@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from functools import partial
 from urllib.parse import urlsplit
 
-from prometheus_client.multiprocess import mark_process_dead
-
 from headgate.configuration.data_directory import DataDirectory
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings, environment_with_file
+from headgate.configuration.shared_metrics import forget_process
 from headgate.policies.marker import note_death
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.listening import listens_on
@@ -57,7 +56,7 @@ def after_death(data: DataDirectory, pid: int, status: int) -> None:
     measured of itself (connections, held requests) ends with it."""
     if status < 0:
         note_death(data.evaluating, pid, -status)
-    mark_process_dead(pid, str(data.metrics))  # type: ignore[no-untyped-call] # the library leaves it untyped
+    forget_process(data.metrics, pid)
 
 
 def worker_part(settings: Settings, servers: Servers, fork_server: ForkServer) -> Part:
@@ -81,15 +80,22 @@ def _program(name: str, login: Login, settings: Settings, servers: Servers) -> P
 def child_environment(
     environment: Mapping[str, str], login: Login, settings: Settings, servers: Servers
 ) -> dict[str, str]:
-    """Our environment with what was settled meanwhile, and with one database login: its own."""
+    """``settled_environment``, and of all database logins one: its own."""
     logins = {"HEADGATE_DATABASE_URL", *(f"HEADGATE_{one.name}_DATABASE_URL" for one in Login)}
-    # A whole instance is probed at its API's port, and ends as one.
-    of_parts_alone = {"HEADGATE_MONITOR_ADDRESS", "HEADGATE_DRAIN_SECONDS"}
-    inherited = {name: value for name, value in environment.items() if name not in logins | of_parts_alone}
-    return inherited | {
-        "HEADGATE_LOG_LEVEL": settings.log_level,
+    settled = settled_environment(environment, settings).items()
+    return {name: value for name, value in settled if name not in logins} | {
         f"HEADGATE_{login.name}_DATABASE_URL": servers.databases[login].reveal(),
         "HEADGATE_REDIS_URL": servers.valkey.reveal(),
+    }
+
+
+def settled_environment(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Our environment with what was settled meanwhile."""
+    # A whole instance is probed at its API's port, and ends as one.
+    of_parts_alone = {"HEADGATE_MONITOR_ADDRESS", "HEADGATE_DRAIN_SECONDS"}
+    inherited = {name: value for name, value in environment.items() if name not in of_parts_alone}
+    return inherited | {
+        "HEADGATE_LOG_LEVEL": settings.log_level,
         **absolute_paths(settings),
         "HEADGATE_API_HOST": settings.api_host,
         "HEADGATE_API_PORT": str(settings.api_port),

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
-import psycopg
 from msgspec import Struct
 
 from headgate.kernel.errors import UnavailableError
@@ -51,6 +50,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "autovacuum_naptime": "10s",
 }
 _WAIT_FOR_PREVIOUS_SECONDS: Final = 30.0
+_STATE_LINE: Final = 8
 
 
 def _package() -> Path | None:
@@ -232,27 +232,28 @@ def _is_postmaster(pid: int, folder: Path) -> bool:
     return os.fsencode(folder) in command
 
 
-async def wait_until_ready(
-    server: PostgresServer, running: RunningProgram, password: Secret, seconds: float = 60.0
-) -> None:
-    """Until the superuser can log in; recovery after a crash takes its time. Raises UnavailableError."""
-    url = server.url(SUPERUSER, password, "postgres").reveal()
+async def wait_until_ready(server: PostgresServer, running: RunningProgram, seconds: float = 60.0) -> None:
+    """Until it takes connections; recovery after a crash takes its time. Raises UnavailableError.
+
+    It says so in a line of its lock file, which pg_ctl(1) waits for, too. To ask it by a connection, this process would
+    need the database's driver, which costs it more memory than all else that it does.
+    """
     deadline = asyncio.get_running_loop().time() + seconds
-    while True:
+    while not _says_ready(server.folder / "postmaster.pid", running.pid):
         if not running.is_running:
             raise explain("PostgreSQL ended while it started", running.last_words())
-        try:
-            connection = await psycopg.AsyncConnection.connect(url, autocommit=True, connect_timeout=5)
-            await connection.close()  # nothing is awaited in between that a cancelled wait could end in
-            return
-        except psycopg.OperationalError as error:
-            if "password authentication failed" in str(error):
-                raise UnavailableError(
-                    f"the database in {server.folder} has another password than the secrets file: restore the file"
-                ) from error
-            if asyncio.get_running_loop().time() > deadline:
-                raise explain(f"PostgreSQL was not ready within {seconds:.0f} s", tail(server.log, 8)) from error
+        if asyncio.get_running_loop().time() > deadline:
+            raise explain(f"PostgreSQL was not ready within {seconds:.0f} s", tail(server.log, 8))
         await asyncio.sleep(0.02)
+
+
+def _says_ready(lock: Path, pid: int) -> bool:
+    """The first line is the process, the eighth its state (PostgreSQL, src/include/utils/pidfile.h)."""
+    try:
+        lines = lock.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):  # not there yet, or half written
+        return False
+    return len(lines) >= _STATE_LINE and lines[0] == str(pid) and lines[_STATE_LINE - 1].strip() == "ready"
 
 
 def explain(what: str, log: str) -> UnavailableError:

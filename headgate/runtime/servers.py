@@ -1,23 +1,21 @@
-"""The embedded database and Valkey of an instance: made, started and kept, and where the parts reach them."""
+"""The embedded database and Valkey of an instance: started and kept, and where the parts reach them.
+
+Another process does what is to be done in the database (``headgate.runtime.prepare``): nothing here needs its driver.
+"""
 
 from msgspec import Struct
 
 from headgate.configuration.settings import Part as Login
 from headgate.configuration.settings import Settings
-from headgate.db.migrate import migrate
-from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.runtime import postgres, valkey
 from headgate.runtime.account import server_account
-from headgate.runtime.database_roles import prepare_database
 from headgate.runtime.folders import private_folder, socket_folder
 from headgate.runtime.postgres import PostgresServer
 from headgate.runtime.secrets_file import InstanceSecrets, load_secrets
-from headgate.runtime.seed import seed_organization
 from headgate.runtime.server_process import RunningProgram
 from headgate.runtime.supervisor import Part, Supervisor
 from headgate.runtime.valkey import ValkeyServer
-from headgate.vault.service import Vault, keys_file_of
 
 
 class Servers(Struct, frozen=True):
@@ -54,17 +52,12 @@ def place_servers(settings: Settings) -> Servers:
     return Servers(databases, administrator, valkey_url, secrets)
 
 
-async def open_servers(settings: Settings, servers: Servers, supervisor: Supervisor) -> None:
-    """Start what is not configured, migrate, seed. Raises HeadgateError."""
+async def start_servers(settings: Settings, servers: Servers, supervisor: Supervisor) -> None:
+    """Starts what is not configured. Raises HeadgateError."""
     if settings.redis_url is None:
         await start_valkey(_valkey_of(settings), supervisor)  # a twentieth of a second
     if brings_database(settings):
-        server = postgres_of(settings)
-        await start_postgres(server, servers.secrets, supervisor)
-        await prepare_database(server, servers.secrets)
-    else:
-        await migrate(servers.administrator.reveal())
-    await seed_organization(servers.databases[Login.OWNER], system_clock, Vault(keys_file_of(settings)))
+        await start_postgres(postgres_of(settings), servers.secrets, supervisor)
 
 
 def postgres_of(settings: Settings) -> PostgresServer:
@@ -83,7 +76,7 @@ async def start_postgres(server: PostgresServer, secrets: InstanceSecrets, super
         await postgres.clear_stale_lock(server)
 
     async def ready(running: RunningProgram) -> None:
-        await postgres.wait_until_ready(server, running, password)
+        await postgres.wait_until_ready(server, running)
 
     await supervisor.start(Part(server.program(), ready, before))
 

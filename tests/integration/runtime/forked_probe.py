@@ -30,6 +30,16 @@ def tell() -> None:
     sys.exit(7)
 
 
+def answer() -> None:
+    sys.stdout.write(f"of the task: {os.environ['TOLD']}\n")
+    sys.stderr.write("a log line\n")
+    time.sleep(float(os.environ.get("SECONDS", "0")))
+
+
+def fail() -> None:
+    sys.exit(7)
+
+
 def _drawn() -> list[object]:
     """From the generators of OpenSSL, of which there are two: Python's and that of ``cryptography``."""
     from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415 - half a second, for one test
@@ -40,5 +50,7 @@ def _drawn() -> list[object]:
 if __name__ == "__main__":
     first_uses = ("headgate.runtime.first_uses:use_tls", "headgate.runtime.first_uses:use_cryptography")
     forked_parts.MODULES.update({"worker": ("colorsys",), "api": ("no_such_module",), "proxy": first_uses})
+    forked_parts.MODULES.update({"prepare": (), "token": ()})
+    forked_parts.TASKS.update({"prepare": f"{__name__}:answer", "token": f"{__name__}:fail"})
     forked_parts.run_command = tell
     forked_parts.main()

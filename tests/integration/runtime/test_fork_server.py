@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import pytest
 
-from headgate.cli.forked_parts import MODULES
+from headgate.cli.forked_parts import MODULES, TASKS
 from headgate.kernel.errors import UnavailableError
 from headgate.runtime.fork_server import ForkServer
 from headgate.runtime.server_process import Program, RunningProgram
@@ -237,6 +237,46 @@ async def test_what_nobody_waits_for_any_more_does_not_run(server: ForkServer, p
     await eventually(lambda: forked.read_text().split() == [str(running.pid)])
 
 
+async def test_a_task_answers_on_its_standard_output(
+    server: ForkServer, part: Program, capfd: pytest.CaptureFixture[str]
+) -> None:
+    secret = "token-" + uuid4().hex
+    answer = await server.ask(replace(part, command=("prepare",), environment={"TOLD": secret}))
+
+    assert answer == f"of the task: {secret}\n".encode()
+    assert capfd.readouterr() == ("", "a log line\n")
+    assert not _is_in_memory(_server_pid(), secret)
+
+
+async def test_a_task_that_fails_is_no_answer(server: ForkServer, part: Program) -> None:
+    with pytest.raises(UnavailableError, match="token: the process ended with exit status 7; its last words are on"):
+        await server.ask(replace(part, command=("token",)))
+
+
+async def test_a_task_whose_server_is_killed_is_no_answer(server: ForkServer, part: Program) -> None:
+    await server.start(part)
+    lasting = replace(part, command=("prepare",), environment={**part.environment, "SECONDS": "100"})
+    asking = asyncio.ensure_future(server.ask(lasting))
+    await asyncio.sleep(0.2)
+    os.kill(_server_pid(), signal.SIGKILL)
+
+    with pytest.raises(UnavailableError, match="prepare: the process ended with signal 9"):
+        await asking
+
+
+async def test_a_task_ends_with_who_has_asked(server: ForkServer, part: Program) -> None:
+    await (await server.start(part)).stop()
+    forked = _file(_server_pid(), f"task/{_server_pid()}/children")
+    lasting = replace(part, command=("prepare",), environment={**part.environment, "SECONDS": "100"})
+    asking = asyncio.ensure_future(server.ask(lasting))
+    await eventually(lambda: forked.read_text() != "")
+    asking.cancel()
+    with suppress(asyncio.CancelledError):
+        await asking
+
+    await eventually(lambda: forked.read_text() == "")
+
+
 _INSTANCE = f"""
 import asyncio, pathlib, sys
 from headgate.runtime.fork_server import ForkServer
@@ -297,11 +337,15 @@ async def test_what_the_parts_load_starts_no_thread(tmp_path: Path, capfd: pytes
     """A lock that a thread holds when another thread forks stays locked for ever in the copy (fork(2))."""
     server = ForkServer(tmp_path / "metrics")
     await server.load(*MODULES)
-    for name in MODULES:
-        running = await server.start(Program(name, (name,), {"HEADGATE_DATA_DIR": str(tmp_path / "data")}))
+    environment = {"HEADGATE_DATA_DIR": str(tmp_path / "data")}
+    parts = sorted(set(MODULES) - set(TASKS))
+    for name in parts:
+        running = await server.start(Program(name, (name,), environment))
         assert await running.wait() == 1  # it has no database
+    for task in TASKS:
+        assert b"failed" in await server.ask(Program(task, (task,), {**environment, "HEADGATE_LOG_LEVEL": "no level"}))
     pid = _server_pid()
 
     assert len(list(_file(pid, "task").iterdir())) == 1
-    assert capfd.readouterr().err.count("no database") == len(MODULES)
+    assert capfd.readouterr().err.count("no database") == len(parts) == 3
     await server.close()

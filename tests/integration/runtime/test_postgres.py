@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import subprocess
+from contextlib import nullcontext
 
 import psycopg
 import pytest
@@ -12,9 +13,10 @@ from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.runtime import postgres
-from headgate.runtime.database_roles import prepare_database
-from headgate.runtime.postgres import PostgresServer, clear_stale_lock, explain, initialize
+from headgate.runtime.database_roles import check_password, ensure_database, prepare_database
+from headgate.runtime.postgres import PostgresServer, clear_stale_lock, explain, initialize, wait_until_ready
 from headgate.runtime.secrets_file import InstanceSecrets
+from headgate.runtime.server_process import Program, start
 from headgate.runtime.servers import start_postgres
 from headgate.runtime.supervisor import Supervisor
 
@@ -126,8 +128,32 @@ async def test_another_password_than_the_secrets_files_is_named(
     server: PostgresServer, secrets: InstanceSecrets, supervisor: Supervisor
 ) -> None:
     await initialize(server, Secret("another"))
+    await start_postgres(server, secrets, supervisor)
+    for ask in (prepare_database, ensure_database):
+        with pytest.raises(UnavailableError, match="another password than the secrets file: restore the file"):
+            await ask(server, secrets)
+    await check_password(server, Secret("another"))
     with pytest.raises(UnavailableError, match="another password"):
-        await start_postgres(server, secrets, supervisor)
+        await check_password(server, secrets.passwords["postgres"])
+
+
+@pytest.mark.parametrize(
+    ("pid", "state", "is_ready"),
+    [("{}", "ready   ", True), ("{}", "starting", False), ("{}", None, False), ("1{}", "ready   ", False)],
+)
+async def test_it_is_ready_when_its_own_lock_says_so(
+    server: PostgresServer, pid: str, state: str | None, is_ready: bool
+) -> None:
+    """A server that was killed leaves a lock that says ready, of another process."""
+    running = await start(Program("sleep", ("/usr/bin/sleep", "100"), {}))
+    try:
+        lines = [pid.format(running.pid), str(server.folder), "0", "5432", str(server.sockets), "", "0 0"]
+        server.folder.mkdir()
+        (server.folder / "postmaster.pid").write_text("\n".join([*lines, *([state] if state else [])]) + "\n")
+        with nullcontext() if is_ready else pytest.raises(UnavailableError, match="was not ready within"):
+            await wait_until_ready(server, running, 0.1)
+    finally:
+        await running.stop()
 
 
 async def test_no_lock_is_no_trouble(server: PostgresServer) -> None:

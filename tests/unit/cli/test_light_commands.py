@@ -60,3 +60,13 @@ def test_a_command_that_asks_the_api_needs_http_alone(words: tuple[str, ...]) ->
     imported = _imported(*words)
     assert "http.client" in imported
     assert imported & (_HEAVY | {"httpx", "httpcore", "asyncio"}) == set()
+
+
+def test_the_supervisor_of_an_instance_holds_nothing_of_what_its_parts_do() -> None:
+    """It runs for as long as they do: each of these libraries would take its memory a second time."""
+    held = "import sys, headgate.cli.up, headgate.runtime.instance, headgate.configuration.logs; print(*sys.modules)"
+    imported = set(
+        subprocess.run([sys.executable, "-c", held], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert "headgate.runtime.open_instance" in imported
+    assert imported & (_HEAVY | _HTTP | _SIGNING) == {"structlog", "yaml", "re2"}

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from prometheus_client.multiprocess import mark_process_dead
 
-from headgate.configuration.shared_metrics import share_metrics
+from headgate.configuration.shared_metrics import forget_process, share_metrics
 from headgate.kernel.errors import UnavailableError
 
 _COUNTING = """
@@ -40,6 +41,24 @@ def test_no_page_of_a_file_is_without_its_block(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert all(file.stat().st_blocks * 512 >= file.stat().st_size == 1 << 20 for file in files)
     assert _python(_ADDING_UP, tmp_path) == "3.0\n", "the library counts in them"
+
+
+def _forget_by_library(folder: Path, pid: int) -> None:
+    mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call] # the library leaves it untyped
+
+
+def test_of_a_process_that_has_ended_the_same_is_forgotten_as_by_the_library(tmp_path: Path) -> None:
+    kept = []
+    for forget in (forget_process, _forget_by_library):
+        for mode in ("all", "liveall", "max", "livemax", "sum", "livesum", "mostrecent", "livemostrecent", "livemin"):
+            for pid in (12, 123):
+                (tmp_path / f"gauge_{mode}_{pid}.db").touch()
+        (tmp_path / "counter_12.db").touch()
+        forget(tmp_path, 12)
+        kept.append(sorted(file.name for file in tmp_path.iterdir()))
+
+    assert kept[0] == kept[1]
+    assert "gauge_livesum_12.db" not in kept[0]
 
 
 def test_a_disk_without_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
