@@ -7,15 +7,16 @@ from typing import Final
 from regorus import BytePattern
 
 from headgate.detectors.context_words import ContextWords
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
 _EMAIL: Final = BytePattern(
     rb"[A-Za-z0-9](?:[A-Za-z0-9._%+'-]{0,62}[A-Za-z0-9_+-])?@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b"
 )
-_IPV4: Final = BytePattern(rb"\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")
-_IPV6: Final = BytePattern(rb"\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}")
-_MAC: Final = BytePattern(rb"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b|\b[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2}){5}\b")
+_IPV4: Final = FORMS.add(rb"\b(?:[0-9]{1,3}\.){3}[0-9]{1,3}\b")
+_IPV6: Final = FORMS.add(rb"\b[0-9A-Fa-f]{1,4}(?::[0-9A-Fa-f]{0,4}){2,7}")
+_MAC: Final = FORMS.add(rb"\b[0-9A-Fa-f]{2}(?::[0-9A-Fa-f]{2}){5}\b|\b[0-9A-Fa-f]{2}(?:-[0-9A-Fa-f]{2}){5}\b")
 _NOBODY: Final = frozenset((b"git", b"noreply", b"no-reply", b"donotreply", b"do-not-reply", b"hg"))
 _FILE_ENDINGS: Final = frozenset(
     (b"png", b"jpg", b"jpeg", b"gif", b"svg", b"webp", b"css", b"js", b"ts", b"tsx", b"html", b"json", b"py", b"md")

@@ -21,6 +21,7 @@ from headgate.detectors.log_ins import label_names
 from headgate.detectors.model import Finding, Place, masked_sample
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.short_key_cache import short_key_cache
 
 
 class Home(Struct, frozen=True):
@@ -77,6 +78,7 @@ def _readings(text: str) -> tuple[str, ...]:
     return text, user, password
 
 
+@short_key_cache(4096)
 def _is_public(host: str) -> bool:
     try:
         address = ip_address(host.strip("[]"))

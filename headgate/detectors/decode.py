@@ -11,6 +11,7 @@ from headgate.detectors import encodings
 from headgate.detectors.containers import Member, UnscannableError, members
 from headgate.detectors.digits import Spelled, spelled_digits
 from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Origin
+from headgate.detectors.forms import ENCODINGS
 from headgate.detectors.joined import JOINED_STEPS, joined_texts
 from headgate.detectors.limits import Budget
 from headgate.detectors.markup import is_marked_up, without_markup
@@ -135,7 +136,7 @@ def _has_more(document: Document, first: int) -> bool:
 
 def _decode_level(document: Document, first: int, budget: Budget) -> None:
     base = document.piece(first).start
-    buffer = document.buffer(first)
+    buffer = ENCODINGS.text(document.buffer(first))
     budget.new_pass(len(buffer))
     whole: list[tuple[int, int]] = []
     known = bytearray()
@@ -294,4 +295,5 @@ def _loosely_decoded(buffer: bytes) -> Iterator[Spelled]:
     """What has no certain form: digits with anything between them, lists of numbers, texts backwards."""
     yield from spelled_digits(buffer)
     yield from spelled(buffer)
-    yield from turned(buffer, secret_formats().beginnings)
+    formats = secret_formats()
+    yield from turned(buffer, formats.beginnings, formats.turned_beginnings)

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final, Literal, NamedTuple
 
-from regorus import BytePattern, DigitTexts, texts_in
+from regorus import BytePattern, DigitTexts, long_words, texts_in
+
+from headgate.detectors.forms import ENCODINGS
 
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _LOWER: Final = _UPPER.lower()
@@ -17,10 +19,10 @@ _LINES: Final = BytePattern(
     rb"(?m)(?:^[ \t]*[0-9A-Fa-f]{4,16}|[ \t][0-9A-Fa-f]{8}):?[ \t]+((?:[0-9A-Fa-f]{2,8}[ \t]{1,2}){1,16})[^\n]*$"
 )
 _DASHED_64: Final = BytePattern(rb"(?:[A-Za-z0-9+/]{2,20}-){4}")
-_GROUPED: Final = BytePattern(_LINES.pattern + rb"|" + _DASHED_64.pattern)
+_GROUPED: Final = ENCODINGS.add(_LINES.pattern + rb"|" + _DASHED_64.pattern)
 """Most texts have neither, which one pass tells."""
-_WORD: Final = BytePattern(rb"[0-9A-Za-z]{16,}")
-"""What the digits of base 32 begin in."""
+_WORD_BYTES: Final = 16
+"""Of what the digits of base 32 begin in."""
 _LOWER_32: Final = BytePattern(rb"[a-z2-7]{16,}(?:\.[a-z2-7]{4,})*")
 _HEX_32: Final = BytePattern(rb"[0-9A-V]{20,}|[0-9a-v]{20,}")
 _HEX_32_ORDER: Final = bytes.maketrans(_UPPER + _LOWER + b"234567", b"0123456789abcdefghijklmnop" * 2 + b"qrstuv")
@@ -49,7 +51,7 @@ def spelled_digits(buffer: bytes) -> Iterator[Spelled]:
     if is_grouped and _DASHED_64.search(buffer) is not None:  # a separator here, a digit above
         yield from _spelled(buffer, "base64", "base64")
     yield from _spelled(buffer, "base32", "base32")
-    words = [found.span() for found in _WORD.finditer(buffer)]
+    words = long_words(buffer, _WORD_BYTES)
     for start, end in _lower_32(buffer, words):
         digits = buffer[start:end].replace(b".", b"").translate(_HEX_32_ORDER)
         yield from _in_token(start, end, "base32", digits)

@@ -20,6 +20,7 @@ from headgate.detectors.entropy import bits_per_character
 from headgate.detectors.host_name_records import tells_person, tells_record
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
+from headgate.kernel.short_key_cache import short_key_cache
 
 ENCODED: Final = "encoded_host_name"
 LONG: Final = "long_host_name"
@@ -76,11 +77,10 @@ _CAPITALS_MIN: Final = 16
 def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; each name once for each place."""
     budget.new_pass(len(buffer))
-    judged = cache(_judged)  # a list of a hundred items has the same few
     for found in _HOST.finditer(buffer):
         if not budget.allows_candidate():
             return
-        verdict = judged(found[1].decode("ascii"))
+        verdict = _judged(found[1].decode("ascii"))
         if verdict is not None:
             kind, confidence = verdict
             yield Match(kind, found.start(1), found.end(1), confidence)
@@ -99,6 +99,7 @@ def carries_data(name: str) -> bool:
     return verdict is not None and verdict[0] in (ENCODED, RECORD)
 
 
+@short_key_cache(4096)
 def _judged(name: str) -> tuple[str, float] | None:
     """The kind and how sure; None: a name like others."""
     if has_readable_labels(name):

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from headgate.detectors.decode import document_of, joined_document_of
 from headgate.detectors.document import SEPARATOR, Attachment, Document, JoinedText, Places, span_of
+from headgate.detectors.forms import FORMS
 from headgate.detectors.joined import JOINED_STEPS, counts_joined, is_whole_in_a_request
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget, Limits
 from headgate.detectors.model import Finding, Gap, GapReason, Inspection, Match, masked_sample
@@ -93,10 +94,10 @@ class InspectedContent:
         return self._joined[key]
 
     def _decoded(self, make: Callable[[Budget], Document]) -> "_Decoded":
-        budget = _budget(self._limits, self._began)
-        began = thread_time()
+        now = thread_time()
+        budget = Budget(self._limits, began=now if self._began is None else self._began)
         document = make(budget)
-        return _Decoded(document, document.buffer(), budget.gaps, thread_time() - began)
+        return _Decoded(document, document.buffer(), budget.gaps, thread_time() - now)
 
     def _together(self, *parts: "_Decoded") -> "_LookedAt":
         return _LookedAt(self._limits, parts, self._began)
@@ -138,7 +139,7 @@ class _LookedAt:
         self._limits = limits
         self._began = began
         self._seconds = sum(one.seconds for one in parts)
-        self._buffer = SEPARATOR.join(one.buffer for one in parts)
+        self._buffer = FORMS.text(SEPARATOR.join(one.buffer for one in parts))
         self._by_detector: dict[tuple[Detector, frozenset[str]], tuple[list[Match], _Gaps]] = {}
 
     def found(
@@ -162,9 +163,10 @@ class _LookedAt:
         """Only of these ``kinds``, before they are counted: what does not count takes no place of what does."""
         key = detector, kinds
         if key not in self._by_detector:
-            budget = _budget(self._limits, self._began, self._seconds)
+            now = thread_time()
+            budget = Budget(self._limits, began=now - self._seconds if self._began is None else self._began)
             matches: list[Match] = []
-            for match in detector(self._buffer, budget) if budget.has_time() else ():
+            for match in detector(self._buffer, budget) if budget.has_time(now) else ():
                 if kinds and match.kind not in kinds:
                     continue
                 matches.append(match)
@@ -173,10 +175,6 @@ class _LookedAt:
                     break
             self._by_detector[key] = matches, budget.gaps
         return self._by_detector[key]
-
-
-def _budget(limits: Limits, began: float | None, spent_seconds: float = 0.0) -> Budget:
-    return Budget(limits, spent_seconds=spent_seconds if began is None else thread_time() - began)
 
 
 def _within(matches: Iterable[Match], start: int, end: int) -> Iterator[Match]:

@@ -31,12 +31,12 @@ DEFAULT_LIMITS = Limits()
 @dataclass(slots=True)
 class Budget:
     """What is left of the limits in one inspection. ``allows_*`` spend, and note the gap where nothing is left.
-    ``spent_seconds``: of ``seconds_max``, before. The time is the thread's own processor time: a busy machine must not
-    end an inspection early. Used in one thread."""
+    ``began``: when ``seconds_max`` began to count; None: now. The time is the thread's own processor time: a busy
+    machine must not end an inspection early. Used in one thread."""
 
     limits: Limits
     clock: Callable[[], float] = time.thread_time
-    spent_seconds: float = 0.0
+    began: float | None = None
     gaps: dict[GapReason, Gap] = field(default_factory=dict)
     _deadline: float = field(init=False)
     _candidates: int = field(init=False)
@@ -44,7 +44,8 @@ class Budget:
     _time_is_up: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        self._deadline = self.clock() + self.limits.seconds_max - self.spent_seconds
+        began = self.clock() if self.began is None else self.began
+        self._deadline = began + self.limits.seconds_max
         self._candidates = self.limits.candidates_floor
         self._decoded_bytes = self.limits.decoded_bytes_floor
 
@@ -90,8 +91,9 @@ class Budget:
             return False
         return True
 
-    def has_time(self) -> bool:
-        if self.clock() > self._deadline:
+    def has_time(self, now: float | None = None) -> bool:
+        """``now``: by the clock, which takes as long to ask as to match a short text."""
+        if (self.clock() if now is None else now) > self._deadline:
             self.end()
             return False
         return True

@@ -11,6 +11,7 @@ from regorus import ByteMatch, BytePattern
 from headgate.configuration.yaml_document import Section
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords, personal_data_document
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.table_entries import compiled
@@ -54,7 +55,7 @@ def national_numbers() -> NationalNumbers:
     """Raises ValidationError."""
     section = personal_data_document().section("numbers")
     known = tuple(_number(kind, section.section(kind)) for kind in section.members)
-    return NationalNumbers(known, BytePattern(b"|".join(one.strict.pattern for one in known if one.strict is not None)))
+    return NationalNumbers(known, FORMS.add(b"|".join(one.strict.pattern for one in known if one.strict is not None)))
 
 
 def _number(kind: str, section: Section) -> NationalNumber:

@@ -10,13 +10,14 @@ from stdnum import get_cc_module, numdb
 
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
 if TYPE_CHECKING:
     from stdnum.util import NumberValidationModule
 
-_CARD: Final = BytePattern(
+_CARD: Final = FORMS.add(
     rb"\b(?:[0-9]{4}[ -][0-9]{4}[ -][0-9]{4}[ -][0-9]{4}|[0-9]{4}[ -][0-9]{6}[ -][0-9]{4,5}|[0-9]{13,19})\b"
 )
 _CARD_LOOSE: Final = BytePattern(rb"[1-9][0-9]{3}(?:[ .-]?[0-9]{1,7}){1,6}")
@@ -39,7 +40,7 @@ _ISSUERS: Final = (
 )
 """ISO/IEC 7812-1: what numbers of cards begin with, and how many digits they have."""
 
-_IBAN: Final = BytePattern(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
+_IBAN: Final = FORMS.add(rb"\b[A-Za-z]{2}[0-9]{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?\b")
 _DOUBLED: Final = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 _STRUCTURE: Final = re.compile("([1-9][0-9]*)!([nac])")  # ISO 13616-1, 5.1
 _CHARACTERS: Final = {"n": "[0-9]", "a": "[A-Z]", "c": "[A-Za-z0-9]"}

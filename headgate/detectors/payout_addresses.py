@@ -14,13 +14,14 @@ from typing import Final, NamedTuple
 from regorus import BytePattern
 
 from headgate.detectors.document import text_at
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.wallets import is_address
 
 PAYOUT_ADDRESS_CHANGED: Final = "payout_address_changed"
 _WEIGHT: Final = 0.75
-_ADDRESS: Final = BytePattern(
+_ADDRESS: Final = FORMS.add(
     rb"\b(?:0x[0-9a-fA-F]{40}|(?:bc|ltc)1[02-9ac-hj-np-z]{25,71}|[13LMT][1-9A-HJ-NP-Za-km-z]{25,34}"
     rb"|[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93})\b"
 )

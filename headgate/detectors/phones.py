@@ -9,16 +9,17 @@ from regorus import BytePattern
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
 from headgate.detectors.dialling import is_dialled_from_abroad, is_dialled_in
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
-_INTERNATIONAL: Final = BytePattern(rb"(?:\+|\b00)[1-9][0-9]{0,2}(?:[ ()./-]{0,3}[0-9]){6,13}")
+_INTERNATIONAL: Final = FORMS.add(rb"(?:\+|\b00)[1-9][0-9]{0,2}(?:[ ()./-]{0,3}[0-9]){6,13}")
 _NATIONAL: Final = BytePattern(rb"\(?[0-9]{1,5}(?:[ ()./-]{0,2}[0-9]){5,11}")
 _BEHIND_NUMBER: Final = BytePattern(rb"(\(?[0-9]{1,5}(?:[ ()./-]{0,2}[0-9]){5,11})[ ,]{0,2}[(\[][a-zA-Z ]{0,12}$")
 _DIGITS_MIN: Final = 7
 _NUMBER_BYTES: Final = 20
 _OTHER_REACH_BYTES: Final = 14
-_NORTH_AMERICAN: Final = BytePattern(rb"(?:\([2-9][0-9]{2}\) ?|\b[2-9][0-9]{2}[.-])[2-9][0-9]{2}[.-][0-9]{4}\b")
+_NORTH_AMERICAN: Final = FORMS.add(rb"(?:\([2-9][0-9]{2}\) ?|\b[2-9][0-9]{2}[.-])[2-9][0-9]{2}[.-][0-9]{4}\b")
 _WITH_TRUNK_ZERO: Final = (
     "DE", "GB", "FR", "NL", "BE", "CH", "AT", "SE", "AU", "IE", "IN", "BR", "FI", "TR", "JP", "KR", "ZA", "NG", "KE",
     "EG", "IL", "NZ", "UA", "RO", "BG", "RS", "HR", "SI", "SK", "TH", "ID", "MY", "PK", "VN", "PH", "TW", "AR", "PE",
@@ -39,7 +40,7 @@ _FORMS_BY_REGION: Final = (
 )
 """Forms in which a country writes numbers, and hardly anything else is written."""
 
-_UNMISTAKABLE: Final = BytePattern("|".join(f"({form})" for _, form in _FORMS_BY_REGION).encode())
+_UNMISTAKABLE: Final = FORMS.add("|".join(f"({one})" for _, one in _FORMS_BY_REGION).encode())
 _REGIONS: Final = tuple(enumerate(_FORMS_BY_REGION, 1))
 
 _BEFORE_BYTES: Final = 56

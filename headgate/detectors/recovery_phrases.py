@@ -16,6 +16,7 @@ from regorus import BytePattern, ListedWords
 
 from headgate.configuration.resources import resource_path
 from headgate.detectors.document import SEPARATOR
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.spelled import ROT13
@@ -33,7 +34,7 @@ _NUMBERED: Final = BytePattern(
     + rb"[\s,;|]{1,3}".join(rb"0?%d[.):]?[ \t]{0,2}[a-z\x80-\xff]{3,16}" % n for n in range(1, 13))
     + rb")"
 )
-_TWELFTH: Final = BytePattern(rb"12[.):]?[ \t]{0,2}(?:[A-Za-z]|[^\x00-\x7f])")
+_TWELFTH: Final = FORMS.add(rb"12[.):]?[ \t]{0,2}(?:[A-Za-z]|[^\x00-\x7f])")
 """Stands in what ``_NUMBERED`` finds, and begins with a text that is searched for quickly."""
 _ABOUT_A_WALLET: Final = BytePattern(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"

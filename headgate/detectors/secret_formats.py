@@ -2,7 +2,7 @@
 
 import re
 import string
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Final
 
@@ -13,6 +13,7 @@ from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.keyword_places import keyword_places
 from headgate.detectors.secret_checks import CHECKS, Check, Placeholders
+from headgate.detectors.spelled import turned_words
 from headgate.detectors.table_entries import compiled
 
 _WINDOW_BYTES: Final = 16 * 1024
@@ -101,13 +102,15 @@ class _Entry(Struct):
 
 class SecretFormats(Struct, frozen=True):
     """``joined``: of ``keywords``, what counts in joined texts; ``beginnings``: what formats with a beginning of their
-    own begin with; ``joined_beginnings``: those of them that count in joined texts; ``allowed``: values that are no
-    credentials."""
+    own begin with; ``turned_beginnings``: the same turned (``spelled.turned``); ``joined_beginnings``: those of them
+    that count in joined texts; ``needed``: what some format needs; ``allowed``: values that are no credentials."""
 
     keywords: Keywords
     joined: Keywords
     beginnings: BytePattern
+    turned_beginnings: BytePattern
     joined_beginnings: BytePattern
+    needed: frozenset[bytes]
     kinds: frozenset[str]
     placeholders: Placeholders
     allowed: BytePattern
@@ -141,11 +144,14 @@ def secret_formats() -> SecretFormats:
         for name in assignments.strings(key):
             entries.setdefault(name.encode(), _Entry()).assignment = assignment
     placeholders = own.section("placeholders")
+    beginnings = _beginnings(entries, lambda one: True)
     return SecretFormats(
         _keywords(entries, joined=False),
         _keywords(entries, joined=True),
-        _beginnings(entries, lambda one: True),
-        _beginnings(entries, lambda one: one.joined),
+        _any_beginning(beginnings),
+        turned_words(beginnings),
+        _any_beginning(_beginnings(entries, lambda one: one.joined)),
+        frozenset(one.needs for entry in entries.values() for one in entry.formats if one.needs),
         frozenset((*own.section("formats").members, *published.section("formats").members)),
         Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
         _any_of(published, "allowed"),
@@ -171,13 +177,18 @@ def _keyword(word: bytes, entry: _Entry, *, joined: bool) -> Keyword:
     return Keyword(len(word), tuple(beginnings), tuple(others), entry.assignment, tuple(entry.services))
 
 
-def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> BytePattern:
+def _beginnings(entries: dict[bytes, _Entry], counts: Callable[[SecretFormat], bool]) -> list[bytes]:
+    """The longest first."""
     words = [
         word
         for word, entry in entries.items()
         if len(word) >= _BEGINNING_BYTES_MIN and any(counts(one) and one.before == 0 for one in entry.formats)
     ]
-    return BytePattern(b"(?i)" + b"|".join(re.escape(word) for word in sorted(words, key=len, reverse=True)))
+    return sorted(words, key=len, reverse=True)
+
+
+def _any_beginning(words: Iterable[bytes]) -> BytePattern:
+    return BytePattern(b"(?i)" + b"|".join(map(re.escape, words)))
 
 
 def _any_of(section: Section, key: str) -> BytePattern:

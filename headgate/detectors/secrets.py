@@ -38,6 +38,7 @@ def find_split_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
 def _find(buffer: bytes, budget: Budget, keywords: Keywords) -> Iterator[Match]:
     formats = secret_formats()
     budget.new_pass(len(buffer))
+    lacking = {needed for needed in formats.needed if needed not in buffer}
     weak = 0
     for end, keyword in keywords.found(buffer):
         start = end - keyword.length
@@ -49,7 +50,7 @@ def _find(buffer: bytes, budget: Budget, keywords: Keywords) -> Iterator[Match]:
         if (not is_weak or weak % _WEAK_PER_CANDIDATE == 0) and not budget.allows_candidate():
             return
         for one in known:
-            match = _match(buffer, start, one, formats)
+            match = None if one.needs in lacking else _match(buffer, start, one, formats)
             if match is not None:
                 yield match
         if keyword.services and begins_name(buffer, start, end):

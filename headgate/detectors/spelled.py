@@ -1,12 +1,13 @@
 """Texts spelled out in other ways: lists of numbers, base85, letters set apart, strings joined, backwards, rotated."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from regorus import BytePattern, base85_texts, texts_in
 
 from headgate.detectors.digits import Spelled
+from headgate.detectors.forms import ENCODINGS
 
 _SEPARATORS: Final = rb"[ \t\r\n,;:|.\-]{1,3}"
 _DECIMAL_RUN: Final = BytePattern(rb"(?:[0-9]{2,3}" + _SEPARATORS + rb"){7,}[0-9]{2,3}")
@@ -23,6 +24,8 @@ _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ROT13: Final = bytes.maketrans(
     _UPPER + _UPPER.lower(), _UPPER[13:] + _UPPER[:13] + _UPPER[13:].lower() + _UPPER[:13].lower()
 )
+_FOLDED: Final = tuple(one for letter in "\u017f\u212a" for one in (letter.encode(), letter.encode()[::-1]))
+"""A pattern takes these letters for "s" and "k", also where bytes read backwards make one."""
 _TURNED_BEFORE: Final = 256
 _TURNED_AFTER: Final = 8192
 
@@ -36,8 +39,19 @@ def spelled(buffer: bytes) -> Iterator[Spelled]:
         yield Spelled(start, end, "base85", data)
 
 
-def turned(buffer: bytes, words: BytePattern) -> Iterator[Spelled]:
+def turned_words(words: Iterable[bytes]) -> BytePattern:
+    """What stands in each text in which ``turned`` finds one of the words: that word turned, up to a letter that is not
+    ASCII."""
+    ascii_parts = [max(re.findall(rb"[\x00-\x7f]+", word), key=len) for word in words]
+    both = [*(word[::-1] for word in ascii_parts), *(word.translate(ROT13) for word in ascii_parts)]
+    return BytePattern(b"(?i)" + b"|".join(map(re.escape, both)))
+
+
+def turned(buffer: bytes, words: BytePattern, as_turned: BytePattern) -> Iterator[Spelled]:
     """Backwards and rotated by thirteen letters, around what then is one of ``words``: what credentials begin with."""
+    is_plain = buffer.isascii() or not any(one in buffer for one in _FOLDED)
+    if is_plain and as_turned.search(buffer) is None:
+        return
     for step, other in (("reversed", buffer[::-1]), ("rot13", buffer.translate(ROT13))):
         done = 0
         for found in words.finditer(other):
@@ -88,5 +102,5 @@ _RUNS: Final[tuple[tuple[BytePattern, str, Callable[[bytes], Iterator[bytes]]], 
     (_SPACED_RUN, "spaced", _from_spaced),
     (_CONCATENATED_RUN, "concatenated", _from_concatenated),
 )
-_ANY_RUN: Final = BytePattern(b"|".join(find.pattern for find, _, _ in _RUNS))
+_ANY_RUN: Final = ENCODINGS.add(b"|".join(find.pattern for find, _, _ in _RUNS))
 """Most texts have none, which one pass tells."""

@@ -16,6 +16,7 @@ from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
+from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -30,7 +31,7 @@ _MOVING: Final = (
     "|allowance|permit"
 )
 """One of them stands in every name of the table, and in few others, so that few are read word by word."""
-_CALLED: Final = BytePattern(
+_CALLED: Final = FORMS.add(
     (
         rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type):"
         rf" ((?:[a-z][\w.:/-]*)?(?:{_MOVING})[\w.:/-]*)$"

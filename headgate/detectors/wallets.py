@@ -15,6 +15,7 @@ from regorus import BytePattern
 from headgate.detectors.boundaries import stands_alone
 from headgate.detectors.context_words import ContextWords
 from headgate.detectors.document import text_at
+from headgate.detectors.forms import FORMS
 from headgate.detectors.key_bytes import is_random
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
@@ -26,11 +27,11 @@ _NEAR: Final = 0.95
 _DIGITS_MIN: Final = 6
 """Kinds of digits in a key of 32 bytes; an example repeats a few."""
 _BY_FORM: Final = 0.5
-_BITCOIN: Final = BytePattern(
+_BITCOIN: Final = FORMS.add(
     rb"\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})\b"
 )
-_ETHEREUM: Final = BytePattern(rb"\b0x[0-9a-fA-F]{40}\b")
-_PRIVATE: Final = BytePattern(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_ETHEREUM: Final = FORMS.add(rb"\b0x[0-9a-fA-F]{40}\b")
+_PRIVATE: Final = FORMS.add(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
 _KEY_NAMES: Final = (
     r"(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key"
     r"|clave[ _-]?privada|chave[ _-]?privada|chiave[ _-]?privata|cl[eé][ _-]?priv[eé]e|klucz[ _-]?prywatny"

@@ -48,6 +48,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::complete_root, module)?)?;
     module.add_function(wrap_pyfunction!(digit_texts::base85_texts, module)?)?;
+    module.add_function(wrap_pyfunction!(digit_texts::long_words, module)?)?;
     module.add_function(wrap_pyfunction!(digit_texts::texts_in, module)?)?;
     module.add_function(wrap_pyfunction!(encoded_tokens::as_text, module)?)?;
     module.add_function(wrap_pyfunction!(encoded_tokens::container_of, module)?)?;
@@ -62,6 +63,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<pieces::ListedWords>()?;
     module.add_class::<byte_patterns::BytePattern>()?;
     module.add_class::<byte_patterns::ByteMatch>()?;
+    module.add_class::<byte_patterns::PatternSet>()?;
+    module.add_class::<byte_patterns::SetMatches>()?;
     module.add_class::<digit_texts::DigitTexts>()?;
     module.add("JOINED_CREDENTIAL_CHARACTERS_MAX", joined_texts::CREDENTIAL_CHARACTERS_MAX)?;
     module.add("JOINED_ENDS_MAX", joined_texts::ENDS_MAX)?;

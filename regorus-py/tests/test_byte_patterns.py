@@ -6,7 +6,7 @@ import time
 
 import pytest
 import re2
-from regorus import ByteMatch, BytePattern, PatternError
+from regorus import ByteMatch, BytePattern, PatternError, PatternSet, SetMatches
 
 _ATOMS = [
     b"a",
@@ -150,3 +150,61 @@ def test_a_match_that_has_to_begin_within_a_range(
 ) -> None:
     found = BytePattern(rb"a{1,2}b").search_start(b"a aab", pos, last, endpos)
     assert (found and found.span()) == span
+
+
+class _Text(bytes):
+    matches: SetMatches
+
+
+def _text(text: bytes, patterns: PatternSet) -> _Text:
+    made = _Text(text)
+    made.matches = SetMatches(patterns)
+    return made
+
+
+def _found(pattern: BytePattern, text: bytes, start: int, end: int) -> list[object]:
+    one = [pattern.search(text, start, end), pattern.match(text, start, end), pattern.fullmatch(text)]
+    one.append(pattern.search_start(text, start, end, len(text)))
+    several = [*pattern.finditer(text), *pattern.finditer(text, start, end)]
+    spans: list[object] = [found and _places(found, pattern.groups) for found in (*one, *several)]
+    return [*spans, pattern.findall(text), pattern.sub(b"<>", text)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_text_that_knows_what_matches_it_has_the_same_matches(seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    for _ in range(40):
+        sources = [chance.choice(_FLAGS) + _pattern(chance) for _ in range(chance.randint(1, 8))]
+        patterns, alone = ([BytePattern(source) for source in sources] for _ in range(2))
+        together = PatternSet(patterns)
+        for _ in range(8):
+            text = b"".join(chance.choice(_PARTS) for _ in range(chance.randint(0, 24)))
+            start, end = sorted((chance.randint(0, len(text)), chance.randint(0, len(text))))
+            for pattern, same in zip(patterns, alone, strict=True):
+                known = _found(pattern, _text(text, together), start, end)
+                assert known == _found(same, text, start, end), (pattern.pattern, text, start, end)
+
+
+def test_what_is_known_of_a_text_is_not_looked_for_again() -> None:
+    known, other, alone = BytePattern(b"a"), BytePattern(b"b"), BytePattern(b"a")
+    PatternSet([alone])
+    text = _text(b"b", PatternSet([known, other, alone]))
+    assert known.search(text) is None
+
+    same = _Text(b"ab")
+    same.matches = text.matches
+    assert [one.findall(same) for one in (known, other, alone)] == [[], [b"b"], [b"a"]]
+    assert known.findall(_Text(b"ab")) == [b"a"]
+
+
+def test_a_text_that_takes_too_many_states_is_read_by_each_pattern() -> None:
+    """Each state is another choice of the places from which a match goes on: 2 ** 60 of them."""
+    many, one = BytePattern(b"a[ab]{60}c"), BytePattern(b"b[ab]{3}d")
+    together = PatternSet([many, one])
+    chance = random.Random(3)  # noqa: S311 - repeatable, not secret
+    started = time.thread_time()
+    for _ in range(5):
+        text = _text(bytes(chance.choices(b"ab", k=60_000)) + b"baaadc", together)
+        assert (many.search(text), one.findall(text)) == (None, [b"baaad"])
+    assert time.thread_time() - started < 5
+    assert one.findall(_text(b"baaad", together)) == [b"baaad"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Literal, get_args
 
 import pytest
-from regorus import DigitTexts, base85_texts, texts_in
+from regorus import DigitTexts, base85_texts, long_words, texts_in
 
 type _Base = Literal["hex", "base64", "base64url", "base32"]
 
@@ -102,9 +102,30 @@ def test_it_ends_for_any_bytes(text: bytes, base: _Base) -> None:
     assert all(0 <= start < end <= len(text) for start, end, _ in DigitTexts(text, base))
 
 
+@pytest.mark.parametrize("base", get_args(_Base.__value__))
+@pytest.mark.parametrize("seed", range(12))
+def test_a_text_is_found_wherever_it_begins_and_however_short_it_is(base: _Base, seed: int) -> None:
+    """Among thousands of digits that spell nothing, at the edges of what is looked at at once."""
+    chance = random.Random(seed)  # noqa: S311 - the same texts each time
+    digits, bits, shifts = _DIGITS[base]
+    data = chance.choice([*_PACKED, *(b"a text as short as it may be"[:size] for size in range(11, 15))])
+    number = int.from_bytes(data) << (-8 * len(data) % bits)
+    count = -(-8 * len(data) // bits)
+    written = bytes(digits[number >> bits * at & (1 << bits) - 1] for at in reversed(range(count)))
+    before = chance.choice([0, 1, 2, 3, 5, 6143, 6144, 6145, 6170]) + chance.randrange(2 * shifts)
+    text = digits[-1:] * before + written + digits[-1:] * chance.randrange(40)
+
+    assert [one[:2] for one in DigitTexts(text, base)] == [one[:2] for one in _expected(text, base)]
+
+
 def test_an_unknown_base_is_refused() -> None:
     with pytest.raises(ValueError, match="no such base"):
         DigitTexts(b"", "base58")  # type: ignore[arg-type]  # what is tested
+
+
+def test_long_words() -> None:
+    assert long_words(b"abcd 12345-ABcd9\xc3", 4) == [(0, 4), (5, 10), (11, 16)]
+    assert long_words(b"abc", 4) == []
 
 
 def test_what_is_packed_counts_as_text() -> None:

@@ -207,6 +207,21 @@ class BytePattern:
         """``replacement`` is taken as it is: it has no escapes."""
 
 @final
+class PatternSet:
+    """Patterns of which one pass over a text tells which match it. Of a text that takes too many states nothing is
+    told. A pattern is in the first set that it is given to."""
+
+    def __new__(cls, patterns: Sequence[BytePattern]) -> PatternSet:
+        """Raises PatternError."""
+
+@final
+class SetMatches:
+    """What a set tells of one text, when a pattern of the set is first asked for a match in it. It is the attribute
+    ``matches`` of the text, of a class of ``bytes``: the methods of a pattern that matches nowhere do not read it."""
+
+    def __new__(cls, patterns: PatternSet) -> SetMatches: ...
+
+@final
 class DigitTexts(Iterator[tuple[int, int, bytes]]):
     """The texts that the digits of a base spell in ``text``, whatever stands between them, at each alignment: where
     they begin and end, and what they spell. Twelve printable bytes in a row count, and what begins as a packed file
@@ -218,6 +233,9 @@ class DigitTexts(Iterator[tuple[int, int, bytes]]):
 def base85_texts(text: bytes) -> list[tuple[int, int, bytes]]:
     """What tokens of twenty characters or more spell in base85 (RFC 1924, Ascii85, Z85): from where to where the token
     stands, and a text as in ``texts_in``."""
+
+def long_words(text: bytes, bytes_min: int) -> list[tuple[int, int]]:
+    """From where to where so many letters and digits of ASCII or more stand in a row."""
 
 def texts_in(data: bytes) -> list[bytes]:
     """What is printable in decoded bytes, and what is packed in them."""

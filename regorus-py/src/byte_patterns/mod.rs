@@ -5,6 +5,8 @@
 
 mod found;
 mod pattern;
+mod set;
 
 pub use found::ByteMatch;
 pub use pattern::BytePattern;
+pub use set::{PatternSet, SetMatches};

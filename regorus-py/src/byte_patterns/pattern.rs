@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use regex_automata::meta::{self, Regex};
@@ -9,12 +10,13 @@ use regex_automata::{Anchored, Input};
 use regex_syntax::hir::{Hir, Look};
 
 use super::found::{ByteMatch, ByteMatches, Spans};
+use super::set::SetMatches;
 use crate::detached::detached;
 use crate::errors::pattern_error;
 use crate::go_regex;
 
 /// Of an automaton.
-const COMPILED_BYTES_MAX: usize = 16 << 20;
+pub const COMPILED_BYTES_MAX: usize = 16 << 20;
 /// Of states that are made while matching, in each thread.
 const STATES_BYTES_MAX: usize = 1 << 20;
 
@@ -25,6 +27,8 @@ pub struct BytePattern {
     whole: OnceLock<Regex>,
     groups: usize,
     source: Vec<u8>,
+    /// The number of its set, and its own there.
+    place: OnceLock<(usize, usize)>,
 }
 
 #[pymethods]
@@ -32,7 +36,8 @@ impl BytePattern {
     #[new]
     fn new(py: Python<'_>, pattern: &[u8]) -> PyResult<Self> {
         let (hir, groups) = parsed(py, pattern)?;
-        Ok(Self { regex: compiled(py, &hir)?, whole: OnceLock::new(), groups, source: pattern.to_vec() })
+        let regex = compiled(py, &hir)?;
+        Ok(Self { regex, whole: OnceLock::new(), groups, source: pattern.to_vec(), place: OnceLock::new() })
     }
 
     #[getter]
@@ -53,6 +58,9 @@ impl BytePattern {
     /// The match that begins first, at `pos` or later, but not behind `last`. Far behind it nothing is looked at.
     fn search_start(&self, text: Bound<'_, PyBytes>, pos: usize, last: usize, endpos: usize) -> Option<ByteMatch> {
         let end = endpos.min(text.as_bytes().len());
+        if self.is_excluded(&text) {
+            return None;
+        }
         let at = |start: usize| Input::new(text.as_bytes()).range(start..end).anchored(Anchored::Yes);
         let start = (pos..=last.min(end)).find(|start| self.regex.is_match(at(*start)))?;
         self.find(&self.regex, text, start, end, Anchored::Yes)
@@ -70,8 +78,9 @@ impl BytePattern {
 
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
     fn finditer(slf: Bound<'_, Self>, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> ByteMatches {
+        let at = if slf.get().is_excluded(&text) { usize::MAX } else { pos };
         let end = endpos.min(text.as_bytes().len());
-        ByteMatches::new(slf.unbind(), text.unbind(), pos, end)
+        ByteMatches::new(slf.unbind(), text.unbind(), at, end)
     }
 
     /// The texts of the matches; of their group where there is one, of all groups where there are several.
@@ -117,6 +126,21 @@ impl BytePattern {
         &self.regex
     }
 
+    pub fn source(&self) -> &[u8] {
+        &self.source
+    }
+
+    pub fn join(&self, set: usize, number: usize) {
+        let _ = self.place.set((set, number));
+    }
+
+    /// Whether what knows its set tells that it matches nowhere in the text (Python's `bytes` with `matches`).
+    fn is_excluded(&self, text: &Bound<'_, PyBytes>) -> bool {
+        let Some(place) = self.place.get().filter(|_| !text.is_exact_instance_of::<PyBytes>()) else { return false };
+        let Ok(matches) = text.getattr(intern!(text.py(), "matches")) else { return false };
+        matches.cast::<SetMatches>().is_ok_and(|matches| matches.get().excludes(text, *place))
+    }
+
     fn whole(&self, py: Python<'_>) -> PyResult<&Regex> {
         if let Some(made) = self.whole.get() {
             return Ok(made);
@@ -155,7 +179,7 @@ impl BytePattern {
         anchored: Anchored,
     ) -> Option<ByteMatch> {
         let end = endpos.min(text.as_bytes().len());
-        if pos > end {
+        if pos > end || self.is_excluded(&text) {
             return None;
         }
         let spans = self.spans(text.py(), regex, Input::new(text.as_bytes()).range(pos..end).anchored(anchored))?;
@@ -163,7 +187,8 @@ impl BytePattern {
     }
 
     fn each(&self, text: &Bound<'_, PyBytes>, mut take: impl FnMut(Spans) -> PyResult<()>) -> PyResult<()> {
-        let (bytes, mut at) = (text.as_bytes(), 0);
+        let bytes = text.as_bytes();
+        let mut at = if self.is_excluded(text) { usize::MAX } else { 0 };
         while at <= bytes.len() {
             let Some(spans) = self.next(text.py(), bytes, at, bytes.len()) else { break };
             at = after(&spans, at);
@@ -182,7 +207,7 @@ pub fn after(spans: &Spans, at: usize) -> usize {
 }
 
 /// The syntax tree, and how many groups it has.
-fn parsed(py: Python<'_>, pattern: &[u8]) -> PyResult<(Hir, usize)> {
+pub fn parsed(py: Python<'_>, pattern: &[u8]) -> PyResult<(Hir, usize)> {
     let read = std::str::from_utf8(pattern)
         .map_err(|error| pattern_error(py, format!("a pattern that is not UTF-8: {error}")))?;
     go_regex::parsed(read).map_err(|refusal| pattern_error(py, refusal.reason()))

@@ -1,5 +1,7 @@
 //! The digits of hexadecimal, base64 and base32 (RFC 4648), and what they decode to.
 
+use super::spelled::{Group, made, spells};
+
 const NONE: u8 = u8::MAX;
 
 /// How a base reads a byte: the value of the digit, or `NONE` for what stands between digits.
@@ -9,18 +11,22 @@ pub struct Base {
     bits: usize,
     /// Alignments, in digits.
     pub shifts: usize,
+    /// None where a byte may reach over three digits.
+    group: Option<Group>,
 }
 
-static HEX: Base = base(b"0123456789abcdef", b"0123456789ABCDEF", b"", 4, 2);
-static BASE64: Base = base(BASE64_DIGITS, b"", b"", 6, 4);
+static HEX: Base = base(b"0123456789abcdef", b"0123456789ABCDEF", b"", 4, 2, Some(HEX_GROUP));
+static BASE64: Base = base(BASE64_DIGITS, b"", b"", 6, 4, Some(BASE64_GROUP));
 /// With the digits of the alphabet for URLs, too.
-static BASE64_URL: Base = base(BASE64_DIGITS, b"", b"-_", 6, 4);
-static BASE32: Base = base(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"", b"", 5, 8);
+static BASE64_URL: Base = base(BASE64_DIGITS, b"", b"-_", 6, 4, Some(BASE64_GROUP));
+static BASE32: Base = base(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"", b"", 5, 8, None);
 
 const BASE64_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+const HEX_GROUP: Group = Group { digits: 6, firsts: [0, 2, 4], made: [made::<4, 0>; 3] };
+const BASE64_GROUP: Group = Group { digits: 4, firsts: [0, 1, 2], made: [made::<2, 4>, made::<4, 2>, made::<6, 0>] };
 
 /// `last`: other spellings of the last digits.
-const fn base(digits: &[u8], others: &[u8], last: &[u8], bits: usize, shifts: usize) -> Base {
+const fn base(digits: &[u8], others: &[u8], last: &[u8], bits: usize, shifts: usize, group: Option<Group>) -> Base {
     let mut values = [NONE; 256];
     let mut at = 0;
     while at < digits.len() {
@@ -35,7 +41,7 @@ const fn base(digits: &[u8], others: &[u8], last: &[u8], bits: usize, shifts: us
         values[last[at] as usize] = (digits.len() - last.len() + at) as u8;
         at += 1;
     }
-    Base { values, bits, shifts }
+    Base { values, bits, shifts, group }
 }
 
 impl Base {
@@ -59,12 +65,18 @@ impl Base {
     pub fn values(&self, text: &[u8]) -> Vec<u8> {
         let mut values = vec![0; text.len()];
         let mut count = 0;
-        for at in 0..text.len() {
-            values[count] = self.values[usize::from(text[at])];
-            count += usize::from(self.is_digit(text, at));
+        for (at, byte) in text.iter().enumerate() {
+            let value = self.values[usize::from(*byte)];
+            values[count] = value;
+            count += usize::from((value != NONE) & (value != 0 || self.is_digit(text, at)));
         }
         values.truncate(count);
         values
+    }
+
+    /// Whether a text may come out at some alignment.
+    pub fn may_spell(&self, values: &[u8]) -> bool {
+        self.group.as_ref().is_none_or(|group| spells(values, group))
     }
 
     /// The whole bytes of the values.

@@ -1,13 +1,13 @@
 //! Texts in base85: RFC 1924's alphabet, Ascii85 (Adobe's too) and Z85 (ZeroMQ RFC 32).
 
-use super::runs::{is_printable, runs};
+use super::runs::{is_printable, long_runs, runs};
 
 const TOKEN_MIN: usize = 20;
 /// Decoded first: they tell whether it is worth decoding all.
 const TRIED_DIGITS: usize = 20;
 const LOOKED_AT: usize = 100;
 /// Ordinary tokens have fewer of these signs.
-const MARKS: &[u8] = b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\";
+static MARKS: Digits = digits(b"!#$&()*;<>?@^`{|}~[]\"'%,:.\\");
 const GROUP_DIGITS: usize = 5;
 const LAST_DIGIT: u64 = 84;
 
@@ -34,26 +34,19 @@ const fn digits(alphabet: &[u8]) -> Digits {
 /// From where to where a token stands, and a text that it spells.
 pub fn base85_texts(text: &[u8]) -> Vec<(usize, usize, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut start = 0;
-    for end in 0..=text.len() {
-        if text.get(end).is_some_and(u8::is_ascii_graphic) {
-            continue;
-        }
+    for (start, end) in long_runs(text, TOKEN_MIN, u8::is_ascii_graphic) {
         let token = &text[start..end];
-        if token.len() >= TOKEN_MIN && is_likely(token) {
-            for data in decoded(token) {
-                let of_token = runs(&data).into_iter().map(|(from, to)| (start, end, data[from..to].to_vec()));
-                found.extend(of_token);
-            }
+        for data in is_likely(token).then(|| decoded(token)).into_iter().flatten() {
+            let of_token = runs(&data).into_iter().map(|(from, to)| (start, end, data[from..to].to_vec()));
+            found.extend(of_token);
         }
-        start = end + 1;
     }
     found
 }
 
 fn is_likely(token: &[u8]) -> bool {
     let start = &token[..token.len().min(LOOKED_AT)];
-    let marks = start.iter().filter(|byte| MARKS.contains(byte)).count();
+    let marks = start.iter().filter(|byte| MARKS[usize::from(**byte)] != NONE).count();
     let has = |test: fn(&u8) -> bool| start.iter().any(test);
     start.len() < 12 * marks
         && 12 * marks < 9 * start.len()

@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 
 use super::base::Base;
 use super::base85;
-use super::runs::{PRINTABLE_MIN, runs};
+use super::runs::{PRINTABLE_MIN, long_runs, runs};
 use crate::detached::detached;
 
 const EDGE_BYTES: usize = 8;
@@ -34,11 +34,11 @@ impl DigitTexts {
     fn new(py: Python<'_>, text: Bound<'_, PyBytes>, base: &str) -> PyResult<Self> {
         let base = Base::named(base).ok_or_else(|| PyValueError::new_err("no such base"))?;
         let bytes = text.as_bytes();
-        let values = detached(py, bytes.len(), || base.values(bytes));
+        let values = detached(py, bytes.len(), || Some(base.values(bytes)).filter(|values| base.may_spell(values)));
         Ok(Self {
             text: text.unbind(),
             base,
-            values,
+            values: values.unwrap_or_default(),
             places: Vec::new(),
             shift: 0,
             decoded: Vec::new(),
@@ -129,4 +129,10 @@ pub fn texts_in<'py>(py: Python<'py>, data: &[u8]) -> Vec<Bound<'py, PyBytes>> {
 pub fn base85_texts<'py>(py: Python<'py>, text: &[u8]) -> Vec<(usize, usize, Bound<'py, PyBytes>)> {
     let found = detached(py, text.len(), || base85::base85_texts(text));
     found.into_iter().map(|(start, end, data)| (start, end, PyBytes::new(py, &data))).collect()
+}
+
+/// From where to where so many letters and digits of ASCII or more stand in a row.
+#[pyfunction]
+pub fn long_words(py: Python<'_>, text: &[u8], bytes_min: usize) -> Vec<(usize, usize)> {
+    detached(py, text.len(), || long_runs(text, bytes_min, u8::is_ascii_alphanumeric).collect())
 }

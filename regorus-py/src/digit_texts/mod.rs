@@ -7,5 +7,7 @@ mod base;
 mod base85;
 mod iterator;
 mod runs;
+mod spelled;
 
-pub use iterator::{DigitTexts, base85_texts, texts_in};
+pub use iterator::{DigitTexts, base85_texts, long_words, texts_in};
+pub use runs::long_runs;

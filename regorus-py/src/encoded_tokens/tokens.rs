@@ -3,9 +3,11 @@
 use std::sync::LazyLock;
 
 use regex_automata::meta::Regex;
+use regex_automata::{Anchored, Input};
 
 use super::bases::{from_base64, from_hexadecimal};
 use super::content::{as_text, container_of};
+use crate::digit_texts::long_runs;
 
 pub type Found = (usize, usize, &'static str, Vec<u8>);
 
@@ -17,10 +19,21 @@ const PART_BYTES_MIN: usize = 16;
 
 pub fn encoded(text: &[u8]) -> Vec<Found> {
     let mut found = Vec::new();
-    for token in TOKEN.iter().flat_map(|pattern| pattern.find_iter(text)) {
-        add_decoded(token.start(), &text[token.range()], &mut found);
+    let mut past = 0;
+    for (start, _) in long_runs(text, PART_BYTES_MIN, is_digit) {
+        let here = Input::new(text).range(start..).anchored(Anchored::Yes);
+        let token = TOKEN.as_ref().filter(|_| start >= past).and_then(|pattern| pattern.find(here));
+        if let Some(token) = token {
+            add_decoded(start, &text[token.range()], &mut found);
+            past = token.end(); // perhaps some lines further
+        }
     }
     found
+}
+
+/// Of base64, in both alphabets.
+fn is_digit(byte: &u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-')
 }
 
 fn add_decoded(start: usize, token: &[u8], found: &mut Vec<Found>) {

@@ -54,15 +54,16 @@ fn one_byte_each(text: &str) -> (Cow<'_, [u8]>, Vec<usize>) {
 /// Where credentials begin, in order, and where what tells them ends. At the start of a piece one counts whatever is
 /// found across it: "abi" before "AKIA" makes another beginning, which ends within.
 fn found(data: &[u8], beginnings: &Regex, starts: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
-    let mut found: BTreeMap<usize, usize> = beginnings
-        .find_iter(data)
+    let mut found = BTreeMap::new();
+    for one in beginnings.find_iter(data) {
         // "sk" in "asked" begins no credential.
-        .filter(|one| starts.contains(&one.start()) || !is_in_word(data[one.start() - 1]))
-        .map(|one| (one.start(), one.end()))
-        .collect();
-    for start in starts {
-        let here = Input::new(data).range(*start..).anchored(Anchored::Yes);
-        found.extend(beginnings.find(here).map(|one| (one.start(), one.end())));
+        if starts.contains(&one.start()) || !is_in_word(data[one.start() - 1]) {
+            found.insert(one.start(), one.end());
+        }
+        for start in starts.range(one.range()) {
+            let here = Input::new(data).range(*start..).anchored(Anchored::Yes);
+            found.extend(beginnings.find(here).map(|one| (one.start(), one.end())));
+        }
     }
     found
 }
