@@ -68,7 +68,7 @@ async def test_a_migration_that_fails_leaves_nothing_and_is_named(empty_url) -> 
 @pytest.mark.parametrize("comment", ["-- why\n", "\n\n   ", "  -- why not\n"])
 async def test_comments_and_white_space_of_tables_do_not_make_another_version(empty_url, comment) -> None:
     await migrate(empty_url, FIRST)
-    same = replace(FIRST, tables=(replace(FIRST.tables[0], sql=comment + FIRST.tables[0].sql),))
+    same = replace(FIRST, tables=(structs.replace(FIRST.tables[0], sql=comment + FIRST.tables[0].sql),))
     assert await migrate(empty_url, same) == []
 
 
@@ -98,7 +98,7 @@ async def test_a_database_of_a_later_version_is_refused(empty_url, database_url)
 async def test_a_migration_that_was_changed_is_refused(empty_url, left) -> None:
     """Also where others are gone: no later version has what is missing."""
     await migrate(empty_url, SECOND)
-    changed = replace(SECOND, migrations=(replace(ADD_BODY, sql=f"{ADD_BODY.sql}-- another\n"), *left))
+    changed = replace(SECOND, migrations=(structs.replace(ADD_BODY, sql=f"{ADD_BODY.sql}-- another\n"), *left))
     with pytest.raises(MigrationError, match="migration 0001_add_body was changed after it had been applied"):
         await migrate(empty_url, changed)
 
