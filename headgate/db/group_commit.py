@@ -6,13 +6,18 @@ One fsync serves every request in flight. The window is zero for records in the 
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from contextlib import suppress
+from typing import Final, Protocol
 
 import structlog
 from psycopg import pq
 
 from headgate.db.prepared_call import PreparedCall, StatementRefusedError
 from headgate.kernel.errors import UnavailableError
+from headgate.kernel.tasks import TaskSet
+
+_OPEN_SECONDS: Final = 2.0
+"""For a connection that is made when it is first needed. Then what waits for it fails, as without a connection."""
 
 _log = structlog.get_logger(__name__)
 
@@ -24,7 +29,7 @@ class BatchObserver(Protocol):
 
 
 class GroupCommit[Row, Answer]:
-    """Rows in, answers out, one statement at a time.
+    """Rows in, answers out, one statement at a time. A call that nobody has opened is opened with the first rows.
 
     ``encode`` makes the parameters of a batch, ``decode`` one answer a row, in order. A batch that the server
     refuses is tried again row by row, so that one bad row refuses one call.
@@ -52,6 +57,7 @@ class GroupCommit[Row, Answer]:
         self._armed = False
         self._committing = False
         self._idle = asyncio.Event()
+        self._opening = TaskSet(lambda name, error: _log.critical("record_not_opened", error=repr(error)))
 
     def submit(self, row: Row) -> asyncio.Future[Answer]:
         """The answer once the row's transaction has committed; StatementRefusedError or UnavailableError else."""
@@ -83,6 +89,15 @@ class GroupCommit[Row, Answer]:
         self._armed = False
         batch, self._queue = self._queue[: self._max_rows], self._queue[self._max_rows :]
         self._committing = True
+        if self._call.opened:
+            self._send(batch, then=self._committed)
+        else:
+            self._opening.start(self._open_and_send(batch), name="record.open")
+
+    async def _open_and_send(self, batch: list[tuple[Row, asyncio.Future[Answer]]]) -> None:
+        with suppress(UnavailableError, TimeoutError):  # the call says so, to each row
+            async with asyncio.timeout(_OPEN_SECONDS):
+                await self._call.open()
         self._send(batch, then=self._committed)
 
     def _committed(self) -> None:

@@ -50,7 +50,7 @@ class Recorder:
     """The writers of a process, each on a connection of its own: an outcome never delays the next record.
 
     Nor do large requests: ten bodies of 10 MiB in one batch missed its deadline, and with them every agent's
-    calls were refused. They are written one at a time, and in time of their own.
+    calls were refused. They are written one at a time, and in time of their own; the first makes their connection.
     """
 
     def __init__(self, dsn: Secret, codes: EntryCodes, *, observe: BatchObserver | None = None) -> None:
@@ -88,8 +88,9 @@ class Recorder:
         return self._record_call, self._large_call, self._outcome_call
 
     async def open(self) -> None:
-        """Connect all; a database that is not there yet is connected to when it comes (``ready`` tells)."""
-        for call in self._calls:
+        """Connect what every call needs; a database that is not there yet is connected to when it comes (``ready``
+        tells)."""
+        for call in (self._record_call, self._outcome_call):
             try:
                 await call.open()
             except UnavailableError:
@@ -105,7 +106,8 @@ class Recorder:
 
     @property
     def ready(self) -> bool:
-        return all(call.connected for call in self._calls)
+        is_open = self._record_call.connected and self._outcome_call.connected
+        return is_open and all(call.connected for call in self._calls if call.opened)
 
     def submit_action(self, row: ActionRow) -> asyncio.Future[RecordingOutcome]:
         """Durable when the future says RECORDED. UnavailableError: whether it was written is unknown."""
@@ -149,7 +151,7 @@ class EventfulBatches:
 
 
 class GateRecorder(Recorder):
-    """Of a process that holds calls, too."""
+    """Of a process that holds calls, too. The first of them make their connections."""
 
     def __init__(self, dsn: Secret, codes: EntryCodes, *, observe: BatchObserver | None = None) -> None:
         super().__init__(dsn, codes, observe=observe)

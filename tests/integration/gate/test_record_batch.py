@@ -11,7 +11,7 @@ import pytest
 from headgate.actions.recorded_entry import ActionRow
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
-from headgate.gate.record_batch import Recorder
+from headgate.gate.record_batch import LARGE_BYTES, GateRecorder, Recorder
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -41,6 +41,37 @@ async def test_large_requests_cost_small_ones_nothing(cluster: Cluster, organiza
             assert set(await asyncio.gather(*quick)) == {RecordingOutcome.RECORDED}
         assert not all(future.done() for future in slow)
         assert set(await asyncio.gather(*slow)) == {RecordingOutcome.RECORDED}
+    finally:
+        await recorder.close()
+
+
+async def test_a_connection_that_few_calls_need_is_made_with_the_first_of_them(
+    cluster: Cluster, organization: Organization, superuser: psycopg.Connection[tuple[object, ...]]
+) -> None:
+    """An idle one takes 1.5 MB of the server, in every process."""
+    name = f"recorder-{new_id(IdPrefix.ACTION)}"
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s"
+
+    def connections() -> object:
+        return superuser.execute(statement, [name]).fetchone()
+
+    recorder = GateRecorder(Secret(f"{cluster.dsn('headgate_proxy')}&application_name={name}"), CODES)
+    await recorder.open()
+    try:
+        assert recorder.ready
+        assert await recorder.submit_action(_row(organization, "x")) is RecordingOutcome.RECORDED
+        assert connections() == (2,)
+        for _ in range(2):
+            large = recorder.submit_action(_row(organization, "x" * LARGE_BYTES))
+            assert await large is RecordingOutcome.RECORDED
+            assert connections() == (3,)
+        superuser.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", [name])
+        async with asyncio.timeout(30):
+            while recorder.ready:
+                await asyncio.sleep(0.01)
+            while not recorder.ready:
+                await asyncio.sleep(0.01)
+        assert connections() == (3,)
     finally:
         await recorder.close()
 

@@ -12,15 +12,25 @@ from headgate.kernel.errors import UnavailableError
 
 
 class FakeCall:
-    """PreparedCall's one method, in memory: a batch is its parameters, an answer the doubled numbers."""
+    """PreparedCall, in memory: a batch is its parameters, an answer the doubled numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, opened: bool = True) -> None:
+        self.opened = opened
+        self.opens = 0
+        self.open_seconds = 0.0
         self.batches: list[list[int]] = []
         self.refused: set[int] = set()
         self.down = False
         self.pause_seconds = 0.0
         self.held: list[Callable[[], None]] | None = None
         """Where it is a list, answers wait in it."""
+
+    async def open(self) -> None:
+        self.opened = True
+        self.opens += 1
+        await asyncio.sleep(self.open_seconds)
+        if self.down:
+            raise UnavailableError("down")
 
     def call(self, parameters: Sequence[bytes], answered: Callable[[Any], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -66,6 +76,39 @@ async def test_a_late_window_that_closes_during_a_commit_opens_again() -> None:
     await asyncio.sleep(0.01)  # the commit of 1 is under way
     second = group.submit(2)
     assert await asyncio.wait_for(asyncio.gather(first, second), 30) == [2, 4]
+
+
+async def test_a_call_is_opened_with_its_first_rows_and_once() -> None:
+    call = FakeCall(opened=False)
+    call.open_seconds = 0.01
+    group = commits(call)
+    answers = [group.submit(number) for number in (1, 2)]
+    await asyncio.sleep(0)
+    answers.append(group.submit(3))  # while it is opened
+    assert call.batches == []
+    assert await asyncio.gather(*answers) == [2, 4, 6]
+    assert await group.submit(4) == 8
+    assert (call.opens, call.batches) == (1, [[1], [2, 3], [4]])
+
+
+async def test_a_call_that_cannot_be_opened_refuses_its_rows_and_the_next_go_through() -> None:
+    call = FakeCall(opened=False)
+    call.down = True
+    group = commits(call)
+    with pytest.raises(UnavailableError, match="down"):
+        await group.submit(1)
+    call.down = False
+    assert await group.submit(2) == 4
+    assert call.opens == 1
+
+
+async def test_a_call_that_opens_for_ever_holds_no_row_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headgate.db.group_commit._OPEN_SECONDS", 0.02)
+    call = FakeCall(opened=False)
+    call.open_seconds = 60
+    group = commits(call)
+    assert await asyncio.wait_for(group.submit(1), 30) == 2  # the call itself knows whether it is connected
+    await asyncio.wait_for(group.drain(), 30)
 
 
 async def test_every_row_is_answered_exactly_once_whatever_the_interleaving() -> None:
