@@ -68,9 +68,8 @@ async def test_a_connection_that_few_calls_need_is_made_with_the_first_of_them(
         ended = servers()
         superuser.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = %s", [name])
         async with asyncio.timeout(30):
-            while servers() & ended or not recorder.ready:
+            while len(servers() - ended) < 3 or not recorder.ready:
                 await asyncio.sleep(0.01)
-        assert len(servers()) == 3, "ready with fewer"
     finally:
         await recorder.close()
 
