@@ -37,7 +37,7 @@ from headgate.worker.watch import Watch
 _log = structlog.get_logger(__name__)
 
 _STOP_SECONDS: Final = 10.0
-_APART_SECONDS: Final = 0.03
+_APART_SECONDS: Final = 0.1
 """Between the first rounds of two loops. Together they would take all connections, each of 4 MiB in the server."""
 _REPORTS: Final = {MAKE_REPORT.queue: 1}
 """One at a time in a worker: each takes a processor of its own while it is made."""
