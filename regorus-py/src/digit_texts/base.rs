@@ -1,6 +1,6 @@
 //! The digits of hexadecimal, base64 and base32 (RFC 4648), and what they decode to.
 
-use super::spelled::{Group, made, spells};
+use super::spelled::{Group, alignments_of_texts, made};
 
 const NONE: u8 = u8::MAX;
 
@@ -22,8 +22,16 @@ static BASE64_URL: Base = base(BASE64_DIGITS, b"", b"-_", 6, 4, Some(BASE64_GROU
 static BASE32: Base = base(b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"", b"", 5, 8, None);
 
 const BASE64_DIGITS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const HEX_GROUP: Group = Group { digits: 6, firsts: [0, 2, 4], made: [made::<4, 0>; 3] };
-const BASE64_GROUP: Group = Group { digits: 4, firsts: [0, 1, 2], made: [made::<2, 4>, made::<4, 2>, made::<6, 0>] };
+const HEX_GROUP: Group =
+    Group { digits: 6, alignments: 2, firsts: [0, 2, 4], lefts: [4; 3], rights: [0; 3], made: [made::<4, 0>; 3] };
+const BASE64_GROUP: Group = Group {
+    digits: 4,
+    alignments: 4,
+    firsts: [0, 1, 2],
+    lefts: [2, 4, 6],
+    rights: [4, 2, 0],
+    made: [made::<2, 4>, made::<4, 2>, made::<6, 0>],
+};
 
 /// `last`: other spellings of the last digits.
 const fn base(digits: &[u8], others: &[u8], last: &[u8], bits: usize, shifts: usize, group: Option<Group>) -> Base {
@@ -74,9 +82,9 @@ impl Base {
         values
     }
 
-    /// Whether a text may come out at some alignment.
-    pub fn may_spell(&self, values: &[u8]) -> bool {
-        self.group.as_ref().is_none_or(|group| spells(values, group))
+    /// The alignments, a bit for each, at which a text may come out.
+    pub fn alignments_of_texts(&self, values: &[u8]) -> u8 {
+        self.group.as_ref().map_or(u8::MAX, |group| alignments_of_texts(values, group))
     }
 
     /// The whole bytes of the values.

@@ -19,6 +19,8 @@ pub struct DigitTexts {
     text: Py<PyBytes>,
     base: &'static Base,
     values: Vec<u8>,
+    /// With a text, a bit for each.
+    alignments: u8,
     /// Where each digit stands; made for the first text.
     places: Vec<usize>,
     /// The next alignment.
@@ -34,11 +36,16 @@ impl DigitTexts {
     fn new(py: Python<'_>, text: Bound<'_, PyBytes>, base: &str) -> PyResult<Self> {
         let base = Base::named(base).ok_or_else(|| PyValueError::new_err("no such base"))?;
         let bytes = text.as_bytes();
-        let values = detached(py, bytes.len(), || Some(base.values(bytes)).filter(|values| base.may_spell(values)));
+        let (values, alignments) = detached(py, bytes.len(), || {
+            let values = base.values(bytes);
+            let alignments = base.alignments_of_texts(&values);
+            (values, alignments)
+        });
         Ok(Self {
             text: text.unbind(),
             base,
-            values: values.unwrap_or_default(),
+            values,
+            alignments,
             places: Vec::new(),
             shift: 0,
             decoded: Vec::new(),
@@ -59,6 +66,10 @@ impl DigitTexts {
             let values = self.values.get(self.shift..)?;
             if self.shift >= self.base.shifts || self.base.bytes(values.len()) < PRINTABLE_MIN {
                 return None;
+            }
+            if self.alignments >> self.shift & 1 == 0 {
+                self.shift += 1;
+                continue;
             }
             let base = self.base;
             (self.decoded, self.left) = detached(py, values.len(), || {

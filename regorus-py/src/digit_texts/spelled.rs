@@ -1,4 +1,4 @@
-//! Whether digits spell a text at some alignment, told before they are decoded at each.
+//! At which alignments digits spell a text, told before they are decoded.
 //!
 //! Any two neighbouring digits hold a byte for each place in a group, and an alignment reads some of these bytes. They
 //! are made and looked at in loops without branches, which the compiler turns into instructions for many at once.
@@ -7,10 +7,14 @@ use memchr::memchr_iter;
 
 use super::runs::{MAGICS, PRINTABLE_MIN, is_printable};
 
-/// Three bytes in a row: in which of so many digits each begins, and how it is made of that one and the next.
+/// Three bytes in a row: in which of so many digits each begins, and how far that one is moved to the left and the next
+/// to the right to make it; `made` makes it of all digits and the next ones.
 pub struct Group {
     pub digits: usize,
+    pub alignments: usize,
     pub firsts: [usize; 3],
+    pub lefts: [u32; 3],
+    pub rights: [u32; 3],
     pub made: [fn(&[u8]) -> Vec<u8>; 3],
 }
 
@@ -21,13 +25,14 @@ pub fn made<const LEFT: u32, const RIGHT: u32>(values: &[u8]) -> Vec<u8> {
 /// What is looked at between two looks whether something was seen; a multiple of the digits of each group.
 const BLOCK_DIGITS: usize = 6144;
 
-/// Whether some alignment has a run of printable bytes, or what is packed.
-pub fn spells(values: &[u8], group: &Group) -> bool {
+/// The alignments, a bit for each, that have a run of printable bytes, or what is packed.
+pub fn alignments_of_texts(values: &[u8], group: &Group) -> u8 {
     let digits = Digits { values, group };
-    (0..values.len()).step_by(BLOCK_DIGITS).any(|start| {
+    (0..values.len()).step_by(BLOCK_DIGITS).fold(0, |found, start| {
         let end = values.len().min(start + BLOCK_DIGITS + 4 * group.digits);
         let bytes = group.made.map(|made| made(&values[start..end]));
-        digits.have_run(start, &bytes) || (0..3).any(|place| digits.have_packed(start, &bytes, place))
+        let found = digits.with_runs(found, start, &bytes);
+        (0..3).fold(found, |found, place| digits.with_packed(found, start, &bytes, place))
     })
 }
 
@@ -38,14 +43,15 @@ struct Digits<'a> {
 
 impl Digits<'_> {
     /// A run holds three whole groups, wherever it begins.
-    fn have_run(&self, start: usize, bytes: &[Vec<u8>; 3]) -> bool {
+    fn with_runs(&self, found: u8, start: usize, bytes: &[Vec<u8>; 3]) -> u8 {
         let [one, two, three] = [0, 1, 2].map(|place| from(&bytes[place], self.group.firsts[place]));
         let groups = one.iter().zip(two).zip(three);
         let groups: Vec<u8> =
             groups.map(|((one, two), three)| is_text(*one) & is_text(*two) & is_text(*three)).collect();
         let [second, third] = [1, 2].map(|number| from(&groups, number * self.group.digits));
         let in_row = groups.iter().zip(second).zip(third).map(|((one, two), three)| one & two & three);
-        memchr_iter(1, &in_row.collect::<Vec<u8>>()).any(|digit| self.is_run(start + digit))
+        let likely: Vec<u8> = in_row.collect();
+        self.with(found, memchr_iter(1, &likely).map(|digit| start + digit), |digit| self.is_run(digit))
     }
 
     /// Whether these groups and what is printable beside them are enough.
@@ -56,19 +62,28 @@ impl Digits<'_> {
         before + (first..).take_while(is_in_run).take(PRINTABLE_MIN).count() >= PRINTABLE_MIN
     }
 
-    /// Whether what is packed begins at this place of a group.
-    fn have_packed(&self, start: usize, bytes: &[Vec<u8>; 3], place: usize) -> bool {
+    /// What is packed begins at this place of a group.
+    fn with_packed(&self, found: u8, start: usize, bytes: &[Vec<u8>; 3], place: usize) -> u8 {
         let next = (place + 1) % 3;
         let to_next = (self.group.firsts[next] + self.group.digits - self.group.firsts[place]) % self.group.digits;
         let begins = |(one, other): (&u8, &u8)| {
             MAGICS.iter().fold(0, |seen, magic| seen | u8::from(*one == magic[0]) & u8::from(*other == magic[1]))
         };
         let begins = bytes[place].iter().zip(from(&bytes[next], to_next)).map(begins);
-        memchr_iter(1, &begins.collect::<Vec<u8>>()).any(|digit| {
-            let Some(digit) = (start + digit).checked_sub(self.group.firsts[place]) else { return false };
+        let likely: Vec<u8> = begins.collect();
+        let groups = memchr_iter(1, &likely).filter_map(|digit| (start + digit).checked_sub(self.group.firsts[place]));
+        self.with(found, groups, |digit| {
             let (shift, first) = (digit % self.group.digits, 3 * (digit / self.group.digits) + place);
             let is_there = |(number, byte): (usize, &u8)| self.byte(shift, first + number) == Some(*byte);
             MAGICS.iter().any(|magic| magic.iter().enumerate().all(is_there))
+        })
+    }
+
+    /// And the alignments of groups that are one; of each alignment, the first such group is enough.
+    fn with(&self, found: u8, groups: impl Iterator<Item = usize>, is_one: impl Fn(usize) -> bool) -> u8 {
+        groups.fold(found, |found, digit| {
+            let alignment = 1 << (digit % self.group.alignments);
+            if found & alignment == 0 && is_one(digit) { found | alignment } else { found }
         })
     }
 
@@ -76,7 +91,8 @@ impl Digits<'_> {
     fn byte(&self, shift: usize, number: usize) -> Option<u8> {
         let (group, place) = (number / 3, number % 3);
         let digit = shift + group * self.group.digits + self.group.firsts[place];
-        self.group.made[place](self.values.get(digit..digit + 2)?).pop()
+        let pair = self.values.get(digit..digit + 2)?;
+        Some(pair[0] << self.group.lefts[place] | pair[1] >> self.group.rights[place])
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines of what stands side by side.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use regex_automata::meta::Regex;
 use regex_automata::{Anchored, Input};
@@ -18,11 +18,11 @@ pub const ENDS_MAX: usize = 16;
 pub fn joined_lines(pieces: &[&str], beginnings: &Regex, least_end: usize) -> String {
     let whole = pieces.concat();
     let (data, bytes_at) = one_byte_each(&whole);
-    let mut starts = BTreeSet::from([0]);
+    let mut starts = vec![0];
     let mut end = 0;
-    for piece in pieces {
+    for piece in pieces.iter().filter(|piece| !piece.is_empty()) {
         end += if bytes_at.is_empty() { piece.len() } else { piece.chars().count() };
-        starts.insert(end);
+        starts.push(end);
     }
     let ends: Vec<usize> = starts.iter().copied().filter(|end| *end >= least_end).collect();
     let byte = |character: usize| bytes_at.get(character).copied().unwrap_or(character.min(whole.len()));
@@ -53,14 +53,15 @@ fn one_byte_each(text: &str) -> (Cow<'_, [u8]>, Vec<usize>) {
 
 /// Where credentials begin, in order, and where what tells them ends. At the start of a piece one counts whatever is
 /// found across it: "abi" before "AKIA" makes another beginning, which ends within.
-fn found(data: &[u8], beginnings: &Regex, starts: &BTreeSet<usize>) -> BTreeMap<usize, usize> {
+fn found(data: &[u8], beginnings: &Regex, starts: &[usize]) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     for one in beginnings.find_iter(data) {
         // "sk" in "asked" begins no credential.
-        if starts.contains(&one.start()) || !is_in_word(data[one.start() - 1]) {
+        let within = starts.partition_point(|start| *start < one.start());
+        if starts.get(within) == Some(&one.start()) || !is_in_word(data[one.start() - 1]) {
             found.insert(one.start(), one.end());
         }
-        for start in starts.range(one.range()) {
+        for start in starts[within..].iter().take_while(|start| **start < one.end()) {
             let here = Input::new(data).range(*start..).anchored(Anchored::Yes);
             found.extend(beginnings.find(here).map(|one| (one.start(), one.end())));
         }

@@ -5,6 +5,7 @@ mod lines;
 
 pub use lines::{CREDENTIAL_CHARACTERS_MAX, ENDS_MAX, LINES_CHARACTERS_MAX};
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use pyo3::prelude::*;
@@ -39,12 +40,12 @@ pub fn joined_fields(
     let mut by_name: Vec<Vec<usize>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
     let mut left = characters_max;
-    let texts: Vec<_> = buffers.iter().flat_map(|buffer| buffer.outermost_texts()).collect();
-    for (name, text) in &texts {
-        if text.is_empty() {
-            continue;
-        }
-        let short = edges::edges_of(text);
+    let texts = buffers.iter().flat_map(|buffer| buffer.outermost_texts());
+    for (name, text) in texts.filter(|(_, text)| !text.is_empty()) {
+        let short = match text {
+            Cow::Borrowed(text) => edges::edges_of(text),
+            Cow::Owned(text) => Cow::Owned(edges::edges_of(&text).into_owned()),
+        };
         let Some(less) = left.checked_sub(short.chars().count()) else { break };
         left = less;
         if let Some(name) = name {
