@@ -93,7 +93,7 @@ class ClientMessages:
             raise ClientGoneError("the client has gone")
         if _covered(held.connection) != self._covered:
             self.not_sent(admitted)
-            raise NoConnectionError("the connection of this call has changed since the call began: send the call again")
+            raise NoConnectionError("the connection of this call has changed: begin a new call or WebSocket")
         return AdmittedMessage(admitted, held.masking.sent(content))
 
     def sent(self, admitted: Admitted, size_bytes: int) -> None:

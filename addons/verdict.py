@@ -195,7 +195,7 @@ class FlowState(Struct, eq=False):
     """Called when the client leaves or cancels while a hook of this request waits (a held call)."""
 
     def __repr__(self) -> str:
-        """Without what is sent, which has the credential in it."""
+        """The request's id alone: ``outgoing`` has the credential in it."""
         return f"FlowState({self.request_id!r})"
 
     def help_for(self, code: ErrorCode) -> str | None:

@@ -11,19 +11,18 @@ Stands on internals of mitmproxy; ``tests/unit/proxy/test_internals.py`` fails w
 import asyncio
 import inspect
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass, fields
-from dataclasses import field as dataclass_field
+from dataclasses import fields
 from traceback import format_exc, format_exception
 from types import CoroutineType
 from typing import Any, Final
 
+import msgspec
 import structlog
 from mitmproxy import hooks, http
 from mitmproxy.addonmanager import AddonManager, traverse
 from mitmproxy.connection import Client
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
-from msgspec import Struct
 
 from addons.metrics import GATE_FAILURES
 from addons.refusal import refusal_response
@@ -45,7 +44,7 @@ SYNC_ONLY: Final = frozenset(
 GATE_FAILED: Final = "the gate failed"
 
 
-class Waiting(Struct, frozen=True):
+class Waiting(msgspec.Struct, frozen=True):
     """A chain that has come to a hook that waits: what to wait for, where to go on, what has failed so far."""
 
     coroutine: Coroutine[Any, Any, object]
@@ -53,8 +52,7 @@ class Waiting(Struct, frozen=True):
     failure: BaseException | None
 
 
-@dataclass(frozen=True, slots=True)
-class HookChain:
+class HookChain(msgspec.Struct, frozen=True):
     """The functions of one hook, in the order of the addons. ``field`` names the hook's one argument.
 
     A function acts and returns nothing, or returns a coroutine to wait for: a coroutine function always does, a
@@ -65,7 +63,7 @@ class HookChain:
     functions: tuple[Callable[[Any], object], ...]
     may_wait: bool
     stops_at_failure: bool
-    deadlines: HookDeadlines = dataclass_field(default_factory=HookDeadlines)
+    deadlines: HookDeadlines = msgspec.field(default_factory=HookDeadlines)
 
     def begin(
         self, data: object, first: int = 0, failure: BaseException | None = None

@@ -1,8 +1,8 @@
 """The answer of a call that carries a connection's credential: out of its content coding, and with the credential's
 echoes masked before anybody, the flow included, sees it."""
 
+import dataclasses
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Final
 
 from mitmproxy.http import Headers, Response
@@ -62,7 +62,7 @@ class MaskedAnswer:
             yield from self._data(self._echoes.feed(rest) + self._echoes.finish())
             yield event
         elif isinstance(event, ResponseProtocolError):
-            yield replace(event, message=self._mask.mask_text(event.message))
+            yield dataclasses.replace(event, message=self._mask.mask_text(event.message))
         else:
             yield event
 

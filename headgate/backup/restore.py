@@ -5,9 +5,9 @@ and the same command completes it or starts anew.
 """
 
 import asyncio
+import dataclasses
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -149,7 +149,7 @@ async def _restore_all(
         write_key_files(staged.data.root, files)
     except OSError as error:
         raise disk_error(error, staged.data.root) from error
-    new = replace(settings, data_dir=staged.data.root)
+    new = dataclasses.replace(settings, data_dir=staged.data.root)
     async with _opened_target(new, archive.manifest) as (administrator, owner):
         codes = _entry_codes(staged.data.master_keys, settings)
         withdrawn = await _restore_database(archive, key, administrator, owner, codes, order, clock, progress)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import pwd
 import socket
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,10 +30,10 @@ def settings_of(data_dir: Path | None, runtime_file: Path | None) -> Settings:
 
     settings = read_settings()
     if data_dir is not None:
-        return replace(settings, data_dir=data_dir.absolute())
+        return dataclasses.replace(settings, data_dir=data_dir.absolute())
     if not brings_database(settings):
         return settings
-    return replace(settings, data_dir=find_data(None, runtime_file).root)
+    return dataclasses.replace(settings, data_dir=find_data(None, runtime_file).root)
 
 
 def passphrase_of(file: Path | None, settings: Settings) -> Secret | None:

@@ -27,7 +27,7 @@ from headgate.runtime.account import child_setup
 from headgate.runtime.fork_server import FILES_MAX, PACKET_BYTES
 from headgate.runtime.process_title import show_as
 
-_ALL: Final = (
+_EVERY_PART: Final = (
     "headgate.cli.parts",
     "headgate.configuration.logs",
     "headgate.configuration.credentials:known_credentials",
@@ -38,20 +38,20 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "prepare": ("headgate.runtime.prepare",),
     "token": ("headgate.runtime.prepare",),
     "worker": (
-        *_ALL,
+        *_EVERY_PART,
         "headgate.cli.evidence_settings",
         "headgate.cli.report_fonts",
         "headgate.worker.main",
         "procrastinate.builtin_tasks",
     ),
     "proxy": (
-        *_ALL,
+        *_EVERY_PART,
         "proxy.server",
         "headgate.detectors.prepare:prepare",
         "headgate.tools.load:load_catalogues",
     ),
     "api": (
-        *_ALL,
+        *_EVERY_PART,
         "fastapi",
         "admin_api.dependencies",
         "admin_api.server",
@@ -66,7 +66,7 @@ TASKS: Final = {
     "prepare": "headgate.runtime.prepare:prepare",
     "token": "headgate.runtime.prepare:renew_token",
 }
-"""What is no part and no command: it does one thing, answers and ends."""
+"""Processes that do one thing, answer on their standard output and end. They are neither parts nor commands."""
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -120,12 +120,12 @@ class _Server:
                     self._to_load += (module for part in message["load"] for module in MODULES[part])
                 elif self._start(message["start"], *files):
                     return str(message["start"])
-            if self._to_load and not asked:  # parts that are asked for together share more
+            if self._to_load and not asked:  # parts that are forked at one point share more pages
                 name = self._to_load.popleft()
                 with suppress(Exception):  # said when a part that needs it is started
                     _load(name)
 
-    def _start(self, part: str, environment: int, *output: int) -> bool:
+    def _start(self, part: str, environment: int, output: int | None = None) -> bool:
         """Whether this is the forked process. What cannot be started is reported, and ends no other part."""
         pid = None
         try:
@@ -135,7 +135,7 @@ class _Server:
             set_up = child_setup(signal.SIGKILL, None)
             pid = os.fork()
             if pid == 0:
-                self._become(part, set_up, environment, *output)
+                self._become(part, set_up, environment, output)
                 return True
             descriptor = os.pidfd_open(pid)
         except Exception as error:
@@ -144,17 +144,18 @@ class _Server:
             if pid:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-            answer: dict[str, object] = {"failed": f"the {part} cannot be started: {type(error).__name__}: {error}"}
+            answer: dict[str, object] = {"failed": f"{part} cannot be started: {type(error).__name__}: {error}"}
             files = []
         else:
             self._selector.register(descriptor, selectors.EVENT_READ, pid)
             answer, files = {"started": pid}, [descriptor]
-        for given in (environment, *output):
-            os.close(given)
+        os.close(environment)
+        if output is not None:
+            os.close(output)
         self._send(answer, files)
         return False
 
-    def _become(self, part: str, set_up: Callable[[], None], environment: int, *output: int) -> None:
+    def _become(self, part: str, set_up: Callable[[], None], environment: int, output: int | None) -> None:
         """With the session, the environment and the descriptors of a process that was started alone."""
         set_up()
         os.setsid()
@@ -162,9 +163,9 @@ class _Server:
             os.close(key.fd)
         self._channel.detach()
         self._selector.close()
-        for answer in output:
-            os.dup2(answer, 1)
-            os.close(answer)
+        if output is not None:
+            os.dup2(output, 1)
+            os.close(output)
         with os.fdopen(environment, "rb") as file:
             given = json.load(file)
         metrics = os.environ[METRICS_VARIABLE]

@@ -1,8 +1,8 @@
 """``headgate restore``: an instance as it was when a backup was made, and a log that says so."""
 
 import asyncio
+import dataclasses
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -59,7 +59,7 @@ def restore(
 
     settings = read_settings()
     if data_dir is not None or not database_only:
-        settings = replace(settings, data_dir=find_restore_target(data_dir).root)
+        settings = dataclasses.replace(settings, data_dir=find_restore_target(data_dir).root)
     order = RestoreOrder(file, operator(), passphrase_of(passphrase_file, settings), replace_data, database_only)
     line = SizeLine("restoring")
     try:

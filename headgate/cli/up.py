@@ -1,8 +1,8 @@
 """``headgate up``: a whole instance in the foreground."""
 
 import asyncio
+import dataclasses
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -56,7 +56,7 @@ def up(
         from headgate.runtime.prepared import Prepared  # noqa: PLC0415
 
     settings = read_settings()
-    settings = replace(
+    settings = dataclasses.replace(
         settings,
         data_dir=(data_dir or settings.data_dir).absolute(),
         api_host=api_host or settings.api_host,
@@ -67,12 +67,12 @@ def up(
     )
     if "HEADGATE_COMMAND_NAME" not in environment_with_file() and settings.public_api_url is None:
         # Elsewhere people have an installation of their own, and nobody needs to know where this one lies.
-        settings = replace(settings, command_name=command_name_anywhere())
+        settings = dataclasses.replace(settings, command_name=command_name_anywhere())
     configure_logs(settings)
     check_report_fonts(settings)
     if sys.stderr.isatty() and "HEADGATE_LOG_LEVEL" not in environment_with_file():
         # On a terminal the parts report warnings only: a line for each request would scroll the text below away.
-        settings = replace(settings, log_level="warning")
+        settings = dataclasses.replace(settings, log_level="warning")
     target = None if runtime_file is None else runtime_file.absolute()
 
     def announce(ready: RuntimeInformation, prepared: Prepared) -> None:

@@ -36,8 +36,8 @@ def share_metrics(folder: Path) -> None:
 
 
 def forget_process(folder: Path, pid: int) -> None:
-    """What a process that has ended measured of itself; what it counted stays. As the library's ``mark_process_dead``,
-    without loading the library, of some 6 MB."""
+    """Deletes the gauges of a process that has ended, and keeps its counters: as ``mark_process_dead`` of
+    prometheus_client, without loading that library (6 MB)."""
     for file in folder.glob(f"gauge_live*_{pid}.db"):
         file.unlink(missing_ok=True)
 

@@ -34,32 +34,32 @@ def check_fillable(connection: Connection, draft: ActionDraft) -> None:
     call = draft.call
     if call is None:
         raise NoConnectionError("The request has no place for a placeholder.")
-    place, found = connection.place, find_placeholders(draft)
+    place, found, standing = connection.place, find_placeholders(draft), _standing(call, connection)
+    details: JsonObject = {"connection": connection.name, "in": place.location.value, "name": place.name}
+    if draft.message is not None and (found.literal > standing or found.in_parameters):
+        raise NoConnectionError(
+            f"a message cannot contain a placeholder: send {connection.placeholder} in the handshake", details=details
+        )
     is_alone = found.literal == 1 and found.names == {connection.name}
-    is_once = _is_read_once(found, place.location, is_message=draft.message is not None)
-    if not (is_alone and is_once) or _standing(call, connection) != 1:
+    if not (is_alone and standing == 1 and _is_decoded_only_in(place.location, found)):
         raise NoConnectionError(
             f"the placeholder {connection.placeholder} must appear once, literally and alone, in the"
             f" {place.location} {place.name}",
-            details={"connection": connection.name, "in": place.location.value, "name": place.name},
+            details=details,
         )
 
 
-def _is_read_once(found: Found, location: Location, *, is_message: bool) -> bool:
-    """Whether nothing that the gate has decoded mentions a placeholder, but for the one that stands literally in
-    ``location``: its header may be masked, and it may be a parameter as well. A message has no place for one."""
+def _is_decoded_only_in(location: Location, found: Found) -> bool:
+    """Whether the gate has decoded no placeholder but the literal one in ``location``. A header may be masked; what is
+    in the query or the body is a parameter too."""
     match location:
         case Location.HEADER:
-            in_headers, in_address, in_parameters = found.in_headers, 0, found.in_headers
+            headers, address, parameters = 1, 0, 0
         case Location.QUERY:
-            in_headers, in_address, in_parameters = 0, 1, 1
+            headers, address, parameters = 0, 1, 1
         case Location.BODY:
-            in_headers, in_address, in_parameters = 0, 0, 1
-    return (
-        found.in_headers <= min(in_headers, 1)
-        and found.in_address <= in_address
-        and found.in_parameters <= (0 if is_message else in_parameters)
-    )
+            headers, address, parameters = 0, 0, 1
+    return found.in_headers <= headers and found.in_address <= address and found.in_parameters <= parameters
 
 
 def _standing(call: HttpCall, connection: Connection) -> int:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from headgate.connections.model import PLACEHOLDER
 from headgate.kernel.canonical_json import canonical_bytes, parse_strict
 from headgate.protocols.draft import ActionDraft, ReadCall
+from headgate.protocols.headers import without_secrets
 from headgate.protocols.http_call import HttpCall
 
 _MARK: Final = PLACEHOLDER.encode()
@@ -26,8 +27,8 @@ _BASIC: Final = b"basic "
 class Found(Struct, frozen=True):
     """``names`` of the connections, without the prefix, in all that was read; ``literal``: how many placeholders stand
     in the call and in its message as they are, those in the base64 of basic authentication included. The others count
-    what the gate has decoded: the headers, where they are not masked, the address, and the parameters, which repeat
-    both or are a message of a WebSocket."""
+    what the gate has decoded: the headers, where they are not masked, the address, and the parameters without the
+    headers that some tools repeat there."""
 
     names: frozenset[str]
     literal: int
@@ -60,7 +61,7 @@ def find_placeholders(draft: ActionDraft) -> Found:
     call = read_call.call
     pieces = [*_literal_pieces(call), draft.message or b""]
     literal = [found for piece in pieces for found in _BYTES.findall(piece)]
-    parameters, head = _BYTES.findall(draft.params_bytes), _BYTES.findall(read_call.shown)
+    parameters, head = _BYTES.findall(_parameters_without_headers(draft, read_call)), _BYTES.findall(read_call.shown)
     headers = _BYTES.findall(_shown_headers(read_call))
     return Found(
         frozenset(one.decode().removeprefix(PLACEHOLDER) for one in [*literal, *parameters, *head]),
@@ -69,6 +70,13 @@ def find_placeholders(draft: ActionDraft) -> Found:
         in_address=len(head) - len(headers),
         in_parameters=len(parameters),
     )
+
+
+def _parameters_without_headers(draft: ActionDraft, read_call: ReadCall) -> bytes:
+    """A member "headers" of a body is not what is left out: only the headers themselves are."""
+    if draft.params.get("headers") != without_secrets(read_call.covered_headers):
+        return draft.params_bytes
+    return canonical_bytes({name: value for name, value in draft.params.items() if name != "headers"})
 
 
 def _shown_headers(read_call: ReadCall) -> bytes:

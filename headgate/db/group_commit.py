@@ -17,7 +17,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.tasks import TaskSet
 
 _OPEN_SECONDS: Final = 2.0
-"""For a connection that is made when it is first needed. Then what waits for it fails, as without a connection."""
+"""For opening a connection at its first use. After that the rows that wait fail, as without a connection."""
 
 _log = structlog.get_logger(__name__)
 
@@ -29,7 +29,7 @@ class BatchObserver(Protocol):
 
 
 class GroupCommit[Row, Answer]:
-    """Rows in, answers out, one statement at a time. A call that nobody has opened is opened with the first rows.
+    """Rows in, answers out, one statement at a time. The first rows open a call that nothing has opened.
 
     ``encode`` makes the parameters of a batch, ``decode`` one answer a row, in order. A batch that the server
     refuses is tried again row by row, so that one bad row refuses one call.
@@ -92,13 +92,20 @@ class GroupCommit[Row, Answer]:
         if self._call.opened:
             self._send(batch, then=self._committed)
         else:
-            self._opening.start(self._open_and_send(batch), name="record.open")
+            self._opening.start(self._open_and_send(batch), name="record.open_and_send")
 
     async def _open_and_send(self, batch: list[tuple[Row, asyncio.Future[Answer]]]) -> None:
-        with suppress(UnavailableError, TimeoutError):  # the call says so, to each row
-            async with asyncio.timeout(_OPEN_SECONDS):
-                await self._call.open()
-        self._send(batch, then=self._committed)
+        """What is not opened in time goes on: to cancel it, psycopg would wait for the server. The call tells each row
+        that there is no connection."""
+        try:
+            await asyncio.wait({self._opening.start(self._open(), name="record.open")}, timeout=_OPEN_SECONDS)
+        finally:
+            self._call.opened = True
+            self._send(batch, then=self._committed)
+
+    async def _open(self) -> None:
+        with suppress(UnavailableError):  # connecting goes on
+            await self._call.open()
 
     def _committed(self) -> None:
         self._committing = False

@@ -24,6 +24,7 @@ _log = structlog.get_logger(__name__)
 
 _STATEMENT = b"call"
 _FIRST_RETRY_SECONDS, _LAST_RETRY_SECONDS = 0.05, 1.0
+_PREPARE_SECONDS = 10.0
 
 
 # Classes of SQLSTATE (PostgreSQL, Appendix A) that say something of the server and its moment, not of the rows:
@@ -59,22 +60,23 @@ class PreparedCall:
         self._tasks = TaskSet(self._reconnecting_failed)
         self._closed = False
         self.opened = False
-        """Whether ``open`` was called. A call that is rarely made is opened when it is needed (``group_commit``): an
-        idle connection takes 1.5 MB of the server."""
+        """Whether ``open`` has ended once, or nobody waits for it any more. A call that is rarely made is opened when
+        it is needed (``group_commit``): an idle connection takes 1.5 MB of the server."""
 
     @property
     def connected(self) -> bool:
         return self._connection is not None
 
     async def open(self) -> None:
-        """Connect and prepare. Raises UnavailableError; connecting goes on in the background then, and where the caller
-        waits no longer."""
-        self.opened = True
+        """Connect and prepare. Raises UnavailableError. If it fails or the caller is cancelled, connecting goes on
+        meanwhile."""
         try:
             await self._connect()
         except BaseException:
             self._reconnect()
             raise
+        finally:
+            self.opened = True
 
     async def close(self) -> None:
         self._closed = True
@@ -213,13 +215,20 @@ class PreparedCall:
         except psycopg.Error as error:
             raise UnavailableError("the database is out of reach") from error
         try:
-            await connection.wait(self._prepare(connection.pgconn))
+            async with asyncio.timeout(_PREPARE_SECONDS):
+                await connection.wait(self._prepare(connection.pgconn))
+        except TimeoutError as error:
+            connection.pgconn.finish()
+            raise UnavailableError("the database does not answer") from error
         except psycopg.Error as error:
             await connection.close()
             raise UnavailableError(f"the database is not ready for this version: {str(error).strip()}") from error
         except BaseException:
             connection.pgconn.finish()  # the process stops while this connects
             raise
+        if self._closed:
+            connection.pgconn.finish()
+            raise UnavailableError("the process is stopping")
         self._socket = connection.pgconn.socket
         asyncio.get_running_loop().add_reader(self._socket, self._read)
         self._connection = connection

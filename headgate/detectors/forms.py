@@ -1,4 +1,4 @@
-"""Forms that are looked for in the same texts, one after another: one pass tells which of them stand there at all."""
+"""Patterns that are looked for in the same texts: one pass tells which of them match at all."""
 
 from typing import Final
 
@@ -6,20 +6,21 @@ from regorus import BytePattern, PatternSet, SetMatches
 
 
 class SearchedText(bytes):
-    """A text that knows which forms stand in it. One that does not is found nowhere in it, without a pass."""
+    """Bytes that know which patterns of one group match them. Another one returns at once, without reading them."""
 
     matches: SetMatches
 
 
 class Forms:
-    """The states of all together must be few, whatever the text: no form reads prose word by word."""
+    """Patterns that one pass looks for together. Add none that reads prose word by word: the automaton would need too
+    many states."""
 
     def __init__(self) -> None:
         self._known: list[BytePattern] = []
         self._set: PatternSet | None = None
 
     def add(self, pattern: bytes) -> BytePattern:
-        """Before the first text."""
+        """While modules are imported: the first text compiles the set, and what is added later is not in it."""
         self._known.append(BytePattern(pattern))
         return self._known[-1]
 

@@ -92,7 +92,7 @@ class Budget:
         return True
 
     def has_time(self, now: float | None = None) -> bool:
-        """``now``: by the clock, which takes as long to ask as to match a short text."""
+        """``now``: a time that the caller has read. Reading the clock costs as much as matching a short text."""
         if (self.clock() if now is None else now) > self._deadline:
             self.end()
             return False

@@ -148,16 +148,16 @@ def secret_formats() -> SecretFormats:
     return SecretFormats(
         _keywords(entries, joined=False),
         _keywords(entries, joined=True),
-        _any_beginning(beginnings),
-        turned_words(beginnings),
-        _any_beginning(_beginnings(entries, lambda one: one.joined)),
-        frozenset(one.needs for entry in entries.values() for one in entry.formats if one.needs),
-        frozenset((*own.section("formats").members, *published.section("formats").members)),
-        Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
-        _any_of(published, "allowed"),
-        tuple(assignments.strings("harmless_endings")),
-        tuple(assignments.strings("harmless_beginnings")),
-        tuple(assignments.strings("harmless_key_beginnings")),
+        beginnings=_any_beginning(beginnings),
+        turned_beginnings=turned_words(beginnings),
+        joined_beginnings=_any_beginning(_beginnings(entries, lambda one: one.joined)),
+        needed=frozenset(one.needs for entry in entries.values() for one in entry.formats if one.needs),
+        kinds=frozenset((*own.section("formats").members, *published.section("formats").members)),
+        placeholders=Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
+        allowed=_any_of(published, "allowed"),
+        harmless_endings=tuple(assignments.strings("harmless_endings")),
+        harmless_beginnings=tuple(assignments.strings("harmless_beginnings")),
+        harmless_key_beginnings=tuple(assignments.strings("harmless_key_beginnings")),
     )
 
 

@@ -38,6 +38,7 @@ def find_split_secrets(buffer: bytes, budget: Budget) -> Iterator[Match]:
 def _find(buffer: bytes, budget: Budget, keywords: Keywords) -> Iterator[Match]:
     formats = secret_formats()
     budget.new_pass(len(buffer))
+    # A format whose needed bytes are nowhere in the buffer cannot match.
     lacking = {needed for needed in formats.needed if needed not in buffer}
     weak = 0
     for end, keyword in keywords.found(buffer):

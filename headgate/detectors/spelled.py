@@ -40,8 +40,8 @@ def spelled(buffer: bytes) -> Iterator[Spelled]:
 
 
 def turned_words(words: Iterable[bytes]) -> BytePattern:
-    """What stands in each text in which ``turned`` finds one of the words: that word turned, up to a letter that is not
-    ASCII."""
+    """Matches each text in which ``turned`` can find one of the words: the longest ASCII part of that word, reversed or
+    rotated."""
     ascii_parts = [max(re.findall(rb"[\x00-\x7f]+", word), key=len) for word in words]
     both = [*(word[::-1] for word in ascii_parts), *(word.translate(ROT13) for word in ascii_parts)]
     return BytePattern(b"(?i)" + b"|".join(map(re.escape, both)))

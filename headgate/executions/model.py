@@ -94,7 +94,7 @@ def parse_limits(document: JsonValue, most: Mapping[str, int] = LIMITS_MOST) -> 
 
 
 def limits_document(limits: ExecutionLimits) -> JsonObject:
-    return dict(asdict(limits))
+    return asdict(limits)
 
 
 class ClaimOutcome(StrEnum):

@@ -53,11 +53,12 @@ class Candidate(Struct, frozen=True):
 
 class BoundCandidate(Candidate, frozen=True):
     """With the connection that its call uses in one generation: policies, digest and record cover it. What is decided
-    is bound; mypy finds a way in that forgets this step."""
+    is bound; mypy finds a way in that forgets this step. A changed copy is bound too: never change ``connection`` in
+    it."""
 
 
 def bound(candidate: Candidate) -> BoundCandidate:
-    """``candidate``, which needs no connection or has it."""
+    """Marks a candidate as bound: it needs no connection, or already has it."""
     return BoundCandidate(**asdict(candidate))
 
 

@@ -5,10 +5,8 @@ import ssl
 from pathlib import Path
 from typing import Protocol
 
-import certifi
-
 from headgate.kernel.errors import UnavailableError, ValidationError
-from headgate.kernel.public_roots import public_roots
+from headgate.kernel.public_roots import default_context, public_roots
 from headgate.kernel.secrets import Secret
 
 
@@ -22,11 +20,11 @@ class TlsIdentity(Protocol):
 
 
 def trusted_roots(extra: Path | None) -> ssl.SSLContext:
-    """Verifies names and chains; TLS 1.2 or later. Without ``extra`` it is ``public_roots``, to which nobody adds
-    anything: a context with these roots takes 1.5 MB. Raises ValidationError where ``extra`` holds no certificate."""
+    """Verifies names and chains; TLS 1.2 or later. Without ``extra`` it is the shared ``public_roots``, as each context
+    takes 1.5 MB. Raises ValidationError where ``extra`` holds no certificate."""
     if extra is None:
         return public_roots()
-    context = ssl.create_default_context(cafile=certifi.where())
+    context = default_context()
     try:
         context.load_verify_locations(cafile=extra)
     except (OSError, ssl.SSLError) as error:

@@ -4,7 +4,6 @@ A statement is never taller than its figure. Where the figure contradicts it the
 the kind happened in the range it says that, rather than calling it a success.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from msgspec import Struct
@@ -29,8 +28,7 @@ class Statement(Struct, frozen=True):
     support: Support
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(Struct, frozen=True):
     """What statements are made of. ``fault``: why the run is not what was sealed and signed, if it is not."""
 
     basis: Basis

@@ -44,7 +44,7 @@ async def ensure_database(server: PostgresServer, secrets: InstanceSecrets, data
 
 
 async def check_password(server: PostgresServer, password: Secret) -> None:
-    """Whether it is the superuser's. Raises UnavailableError."""
+    """Logs in as the superuser. Raises UnavailableError: with another password, too."""
     try:
         await (await _log_in(server, password)).close()
     except psycopg.Error as error:
@@ -52,7 +52,7 @@ async def check_password(server: PostgresServer, password: Secret) -> None:
 
 
 async def _log_in(server: PostgresServer, password: Secret) -> _Connection:
-    """As the superuser. Raises UnavailableError where the password is another one; psycopg.Error."""
+    """As the superuser. Raises UnavailableError if the server refuses the password, psycopg.Error otherwise."""
     administrator = server.url(SUPERUSER, password, "postgres").reveal()
     try:
         return await psycopg.AsyncConnection.connect(administrator, autocommit=True)

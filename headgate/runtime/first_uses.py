@@ -1,8 +1,8 @@
 """What libraries make for the rest of a process when they are first used. Made before the parts are forked, they share
 it; otherwise each of them makes its own, of 4 to 7 MB.
 
-No secret is made: the key is of no authority and is forgotten, and OpenSSL seeds its random numbers anew in a process
-that was forked (RAND_DRBG(7), "fork safety").
+No secret of an instance is made: the key of this certificate authority is discarded. A forked process seeds OpenSSL's
+random numbers again (OpenSSL 3, ``fork_id`` in its DRBG).
 """
 
 from datetime import UTC, datetime

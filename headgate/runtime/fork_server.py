@@ -7,13 +7,12 @@ memory shared. A part that died is forked again without loading anything.
 Python's ``multiprocessing.forkserver`` works like this; but it forks nothing before all is loaded, keeps the caller
 waiting meanwhile, and brings one more process (docs/decisions/0112).
 
-A task is forked like a part, but ends by itself, and what it writes on its standard output is for the supervisor.
+A task is forked like a part. It ends by itself, and its standard output is its answer.
 
 Messages are packets of a Unix socket, in JSON. To the server: ``{"load": [part, …]}``, and ``{"start": part}`` with a
-file that holds the part's environment, which only the forked process reads, and for a task a second one, its standard
-output. From it, one for each start, in order:
-``{"started": pid}`` with a file descriptor of the process (pidfd_open(2)), or ``{"failed": reason}``. Later
-``{"ended": pid, "status": exit status, or minus a signal}``.
+file that holds the part's environment, which only the forked process reads, and for a task a second file, its standard
+output. From the server, one for each start, in order: ``{"started": pid}`` with a file descriptor of the process
+(pidfd_open(2)), or ``{"failed": reason}``. Later ``{"ended": pid, "status": exit status, or minus a signal}``.
 """
 
 import asyncio
@@ -79,9 +78,7 @@ class ForkServer:
                 with suppress(ProcessLookupError):
                     process.kill()
             if status != 0:
-                raise UnavailableError(
-                    f"{task}: the process ended with {_in_words(status)}; its last words are on stderr"
-                )
+                raise UnavailableError(f"the task {task} ended with {_in_words(status)}: see its log on stderr")
             answer.seek(0)
             return answer.read()
 
@@ -161,12 +158,12 @@ class _Connection:
             self.is_open = False
             raise UnavailableError(f"the fork server cannot be told what to start: {error}") from error
 
-    async def fork(self, part: str, environment: Mapping[str, str], *output: int) -> ForkedProcess:
+    async def fork(self, part: str, environment: Mapping[str, str], output: int | None = None) -> ForkedProcess:
         """``output``: the descriptor of its standard output, if it is not ours. Raises UnavailableError."""
         with os.fdopen(os.memfd_create("environment"), "w+b") as file:
             file.write(json.dumps(dict(environment)).encode())
             file.seek(0)
-            self.send({"start": part}, (file.fileno(), *output))
+            self.send({"start": part}, (file.fileno(),) if output is None else (file.fileno(), output))
         started: asyncio.Future[ForkedProcess] = asyncio.get_running_loop().create_future()
         self._starting.append(started)
         try:
@@ -175,7 +172,7 @@ class _Connection:
         except TimeoutError:
             started.add_done_callback(_kill)
             self.kill()
-            raise UnavailableError(f"the {part} was not forked within {_START_SECONDS:.0f} s") from None
+            raise UnavailableError(f"{part}: not forked within {_START_SECONDS:.0f} s") from None
         except asyncio.CancelledError:
             started.add_done_callback(_kill)  # no one else stops it
             raise

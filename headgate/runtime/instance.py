@@ -1,15 +1,15 @@
 """``headgate up``: one whole instance in the foreground, from an empty folder to ready and back to nothing."""
 
 import asyncio
+import dataclasses
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 import structlog
-from msgspec import structs
+from msgspec.structs import replace
 
 from headgate.configuration.settings import Settings
 from headgate.configuration.shared_metrics import forget_metrics
@@ -30,6 +30,7 @@ _log = structlog.get_logger(__name__)
 PART_NAMES: Final = ("postgres", "valkey", "api", "worker", "proxy")
 _STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
 _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
+_TOKEN_RETRY_SECONDS: Final = 300.0
 
 
 class Instance:
@@ -108,26 +109,29 @@ class Instance:
                 variable="HEADGATE_PROXY_PORT",
             )
         )
-        return replace(settings, api_port=api.getsockname()[1], proxy_port=proxy.getsockname()[1])
+        return dataclasses.replace(settings, api_port=api.getsockname()[1], proxy_port=proxy.getsockname()[1])
 
     def _parts_changed(self, pids: Mapping[str, Sequence[int]]) -> None:
         if self._information is not None:
-            self._information = structs.replace(self._information, pids=self._pids(pids))
+            self._information = replace(self._information, pids=self._pids(pids))
             self._write()
 
     def _pids(self, pids: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:
         return {name: pids.get(name, ()) for name in PART_NAMES}
 
     async def _renew_token(self) -> None:
+        seconds = _TOKEN_RENEWAL_SECONDS
         while True:
-            await asyncio.sleep(_TOKEN_RENEWAL_SECONDS)
+            await asyncio.sleep(seconds)
             try:
                 token = await new_token(self._settings, self._fork_server)
-            except HeadgateError as error:
-                _log.error("token_not_renewed", error=error.message)
+            except (HeadgateError, OSError) as error:  # OSError: no descriptor or memory is left
+                _log.error("token_not_renewed", error=str(error))
+                seconds = _TOKEN_RETRY_SECONDS
                 continue
+            seconds = _TOKEN_RENEWAL_SECONDS
             if self._information is not None:
-                self._information = structs.replace(self._information, admin_token=token)
+                self._information = replace(self._information, admin_token=token)
                 self._write()
 
     def _write(self) -> None:

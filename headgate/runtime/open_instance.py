@@ -45,7 +45,7 @@ async def open_instance(settings: Settings, supervisor: Supervisor, fork_server:
     servers = place_servers(settings)
     await start_servers(settings, servers, supervisor)
     prepared = read_prepared(await fork_server.ask(_task("prepare", settings)))
-    servers = replace(servers, secrets=load_secrets(settings.data))  # with the agent
+    servers = replace(servers, secrets=load_secrets(settings.data))  # the task has stored the agent's id and key
     parts = [proxy_part(settings, servers, fork_server)] * settings.proxy_workers
     # The worker last: what it does when it starts can wait until the others are there.
     parts += [api_part(settings, servers, fork_server), worker_part(settings, servers, fork_server)]
@@ -59,5 +59,5 @@ async def new_token(settings: Settings, fork_server: ForkServer) -> Secret:
 
 
 def _task(name: str, settings: Settings) -> Program:
-    """With the logins of all parts, and thus of the database's owner, where it is not the embedded one."""
+    """With the settings of the whole instance. Of a database that is not embedded they have the owner's login."""
     return Program(name, (name,), settled_environment(environment_with_file(), settings))

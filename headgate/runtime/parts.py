@@ -80,7 +80,7 @@ def _program(name: str, login: Login, settings: Settings, servers: Servers) -> P
 def child_environment(
     environment: Mapping[str, str], login: Login, settings: Settings, servers: Servers
 ) -> dict[str, str]:
-    """``settled_environment``, and of all database logins one: its own."""
+    """``settled_environment`` with one database login: the part's own."""
     logins = {"HEADGATE_DATABASE_URL", *(f"HEADGATE_{one.name}_DATABASE_URL" for one in Login)}
     settled = settled_environment(environment, settings).items()
     return {name: value for name, value in settled if name not in logins} | {
@@ -90,7 +90,7 @@ def child_environment(
 
 
 def settled_environment(environment: Mapping[str, str], settings: Settings) -> dict[str, str]:
-    """Our environment with what was settled meanwhile."""
+    """Our environment with what was decided at the start: ports, addresses, absolute paths."""
     # A whole instance is probed at its API's port, and ends as one.
     of_parts_alone = {"HEADGATE_MONITOR_ADDRESS", "HEADGATE_DRAIN_SECONDS"}
     inherited = {name: value for name, value in environment.items() if name not in of_parts_alone}

@@ -5,13 +5,13 @@ socket's folder is open to this user alone. The wheel's own supervisor is not us
 """
 
 import asyncio
+import dataclasses
 import importlib.util
 import os
 import shutil
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -91,7 +91,7 @@ class PostgresServer(Struct, frozen=True):
 
     def program_of(self, programs: Path) -> Program:
         """Of another major version, whose programs are in this folder: for a while, to be read."""
-        return replace(self.program(), command=(str(programs / "postgres"), "-D", str(self.folder), "-k",
+        return dataclasses.replace(self.program(), command=(str(programs / "postgres"), "-D", str(self.folder), "-k",
                                                 str(self.sockets), "-c", "listen_addresses=", "-c",
                                                 "unix_socket_permissions=0700", "-c", "lc_messages=C"))  # fmt: skip
 
@@ -233,10 +233,10 @@ def _is_postmaster(pid: int, folder: Path) -> bool:
 
 
 async def wait_until_ready(server: PostgresServer, running: RunningProgram, seconds: float = 60.0) -> None:
-    """Until it takes connections; recovery after a crash takes its time. Raises UnavailableError.
+    """Until it accepts connections; recovery after a crash takes time. Raises UnavailableError.
 
-    It says so in a line of its lock file, which pg_ctl(1) waits for, too. To ask it by a connection, this process would
-    need the database's driver, which costs it more memory than all else that it does.
+    It reads the state in the server's lock file, as pg_ctl(1) does. A connection would load the driver of the database,
+    which takes more memory than the rest of the supervisor.
     """
     deadline = asyncio.get_running_loop().time() + seconds
     while not _says_ready(server.folder / "postmaster.pid", running.pid):

@@ -6,7 +6,6 @@ answer (``headgate.runtime.prepared``).
 """
 
 import asyncio
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
@@ -35,12 +34,12 @@ _FIRST_SIGN_IN_LIFETIME: Final = timedelta(hours=1)
 
 
 def prepare() -> None:
-    """The whole process: the servers run, and nothing else of the instance does."""
+    """The task ``prepare``. The servers run, the parts do not yet."""
     _answer(lambda settings: asyncio.run(prepare_instance(settings)).to_json())
 
 
 def renew_token() -> None:
-    """The whole process: another token for the administrator."""
+    """The task ``token``: another one for the administrator."""
     _answer(lambda settings: token_to_json(_administrator_token(open_local_issuer(settings.data.issuer))))
 
 
@@ -51,11 +50,12 @@ def _answer(do: Callable[[Settings], bytes]) -> None:
         answer = do(settings)
     except HeadgateError as error:
         answer = failed(error.message)
-    sys.stdout.buffer.write(answer)
+    with open(1, "wb", closefd=False) as output:  # ``sys.stdout`` is None if the supervisor's was closed
+        output.write(answer)
 
 
 async def prepare_instance(settings: Settings) -> Prepared:
-    """Each step looks first what is there. Raises HeadgateError."""
+    """Makes what is missing, and keeps what is there. Raises HeadgateError."""
     data = settings.data
     authority = Authority(data.authority, data.public, settings.ca_file)
     authority.open(system_clock())

@@ -30,7 +30,7 @@ class Prepared(Struct, frozen=True):
 
 
 def failed(message: str) -> bytes:
-    """The answer where something cannot be done."""
+    """The answer that tells the supervisor why the task failed."""
     return json.dumps({"failed": message}).encode()
 
 
@@ -56,7 +56,10 @@ def read_token(answer: bytes) -> Secret:
 
 
 def _read(answer: bytes) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(answer)
+    try:
+        document: dict[str, Any] = json.loads(answer)
+    except ValueError as error:
+        raise UnavailableError("the task gave no readable answer: see its log on stderr") from error
     if "failed" in document:
         raise UnavailableError(document["failed"])
     return document

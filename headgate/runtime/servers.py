@@ -1,6 +1,6 @@
 """The embedded database and Valkey of an instance: started and kept, and where the parts reach them.
 
-Another process does what is to be done in the database (``headgate.runtime.prepare``): nothing here needs its driver.
+``headgate.runtime.prepare`` works in the database, in another process: this module does not load its driver.
 """
 
 from msgspec import Struct

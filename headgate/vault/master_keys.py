@@ -8,11 +8,12 @@ one are accepted. In place of a key, the file may hold it as a key management se
 """
 
 import base64
+import dataclasses
 import json
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +67,7 @@ class MasterKeys:
     def with_current(self, key_id: str) -> "MasterKeys":
         """Raises UnavailableError."""
         self.key(key_id)
-        return replace(self, current=key_id)
+        return dataclasses.replace(self, current=key_id)
 
     def without(self, key_id: str) -> "MasterKeys":
         """Raises NotFoundError, ConflictError (the current one)."""

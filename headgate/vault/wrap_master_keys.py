@@ -5,7 +5,7 @@ secrets do not change and running processes go on. An earlier copy of the file s
 keys are rotated and the old ones retired.
 """
 
-from dataclasses import replace
+import dataclasses
 from pathlib import Path
 
 from headgate.vault.master_keys import MasterKeys, load_master_keys, store_master_keys, wrapper_of
@@ -16,13 +16,13 @@ from headgate.vault.wrapped_key import Wrapping
 def wrap_master_keys(path: Path, unwrapper: Unwrapper, wrapping: Wrapping) -> MasterKeys:
     """Wraps all master keys with this key, also those that another key wraps. Raises UnavailableError."""
     keys, wrap = load_master_keys(path, unwrapper), wrapper_of(unwrapper, wrapping)
-    wrapped = replace(keys, wrapped={key_id: wrap(key_id, key) for key_id, key in keys.keys.items()})
+    wrapped = dataclasses.replace(keys, wrapped={key_id: wrap(key_id, key) for key_id, key in keys.keys.items()})
     store_master_keys(path, wrapped)
     return wrapped
 
 
 def unwrap_master_keys(path: Path, unwrapper: Unwrapper) -> MasterKeys:
     """Writes all master keys in the clear. Raises UnavailableError."""
-    clear = replace(load_master_keys(path, unwrapper), wrapped={})
+    clear = dataclasses.replace(load_master_keys(path, unwrapper), wrapped={})
     store_master_keys(path, clear)
     return clear

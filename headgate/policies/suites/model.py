@@ -1,7 +1,6 @@
 """A folder of policies with its tests, and the test results."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -29,8 +28,7 @@ class Case(Struct, frozen=True):
     data: JsonObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TestModule:
+class TestModule(Struct, frozen=True):
     """Rego with rules ``test_…`` about a policy, in a file of its own."""
 
     __test__ = False  # pytest takes names that begin with Test for its own
@@ -83,8 +81,7 @@ class Outcome(StrEnum):
     SKIPPED = "skipped"
 
 
-@dataclass(frozen=True, slots=True)
-class TestResult:
+class TestResult(Struct, frozen=True):
     """One test. ``message`` states expected and got, or why it could not run."""
 
     __test__ = False

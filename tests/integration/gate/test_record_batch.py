@@ -45,7 +45,7 @@ async def test_large_requests_cost_small_ones_nothing(cluster: Cluster, organiza
         await recorder.close()
 
 
-async def test_a_connection_that_few_calls_need_is_made_with_the_first_of_them(
+async def test_the_connection_of_large_requests_is_opened_with_the_first_of_them(
     cluster: Cluster, organization: Organization, superuser: psycopg.Connection[tuple[object, ...]]
 ) -> None:
     """An idle one takes 1.5 MB of the server, in every process."""

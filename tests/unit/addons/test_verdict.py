@@ -25,6 +25,7 @@ from addons.verdict import (
     open_flow,
 )
 from headgate.kernel.errors import AmbiguousRequestError, ErrorCode, UnavailableError
+from headgate.protocols.http_call import HttpCall
 
 
 class Stream:
@@ -157,6 +158,13 @@ def test_connected(flow, state) -> None:
     assert flow_state(flow).connected
     flow.client_conn.state = state
     assert not flow_state(flow).connected
+
+
+def test_no_credential_is_shown(flow) -> None:
+    state = flow_state(flow)
+    state.outgoing = HttpCall("GET", "https", "example.com", 443, "/", "", ((b"authorization", b"Bearer hidden"),), b"")
+    assert "hidden" in repr(state.outgoing)
+    assert repr(state) == f"FlowState({state.request_id!r})"
 
 
 def test_an_error_with_the_latchs_text_is_not_lifted(flow) -> None:

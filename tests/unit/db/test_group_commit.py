@@ -18,6 +18,7 @@ class FakeCall:
         self.opened = opened
         self.opens = 0
         self.open_seconds = 0.0
+        self.open_error: Exception | None = None
         self.batches: list[list[int]] = []
         self.refused: set[int] = set()
         self.down = False
@@ -26,11 +27,15 @@ class FakeCall:
         """Where it is a list, answers wait in it."""
 
     async def open(self) -> None:
-        self.opened = True
         self.opens += 1
-        await asyncio.sleep(self.open_seconds)
-        if self.down:
-            raise UnavailableError("down")
+        try:
+            await asyncio.sleep(self.open_seconds)
+            if self.open_error is not None:
+                raise self.open_error
+            if self.down:
+                raise UnavailableError("down")
+        finally:
+            self.opened = True
 
     def call(self, parameters: Sequence[bytes], answered: Callable[[Any], None]) -> None:
         loop = asyncio.get_running_loop()
@@ -108,6 +113,16 @@ async def test_a_call_that_opens_for_ever_holds_no_row_for_ever(monkeypatch: pyt
     call.open_seconds = 60
     group = commits(call)
     assert await asyncio.wait_for(group.submit(1), 30) == 2  # the call itself knows whether it is connected
+    assert await asyncio.wait_for(group.submit(2), 30) == 4
+    await asyncio.wait_for(group.drain(), 30)
+    assert call.opens == 1, "it goes on opening"
+
+
+async def test_whatever_opening_raises_the_rows_are_answered() -> None:
+    call = FakeCall(opened=False)
+    call.open_error = OSError("no descriptor")
+    group = commits(call)
+    assert await asyncio.wait_for(group.submit(1), 30) == 2
     await asyncio.wait_for(group.drain(), 30)
 
 

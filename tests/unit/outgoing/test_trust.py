@@ -1,14 +1,15 @@
 """Whom outgoing calls believe."""
 
 import ssl
+from datetime import UTC, datetime
 from pathlib import Path
 
-import certifi
 import pytest
 
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.public_roots import public_roots
 from headgate.outgoing.trust import trusted_roots
+from proxy.authority import new_authority
 
 
 def test_clients_that_believe_the_public_roots_share_them() -> None:
@@ -18,10 +19,10 @@ def test_clients_that_believe_the_public_roots_share_them() -> None:
 
 def test_roots_of_the_operators_own_are_for_those_who_ask_for_them(tmp_path: Path) -> None:
     own = tmp_path / "roots.pem"
-    own.write_bytes(Path(certifi.where()).read_bytes())
+    own.write_bytes(new_authority(datetime.now(UTC)))
     public = public_roots().cert_store_stats()
 
-    assert trusted_roots(own) is not public_roots()
+    assert trusted_roots(own).cert_store_stats()["x509"] == public["x509"] + 1
     assert trusted_roots(own).minimum_version == ssl.TLSVersion.TLSv1_2
     assert public_roots().cert_store_stats() == public
 

@@ -49,6 +49,7 @@ def test_the_next_handshake_is_the_same_call() -> None:
     [
         (b'{"op": "buy", "n": 1}', "json", {"op": "buy", "n": 1}),
         (b"[1]", "json", [1]),
+        (b' \r\n\t{"op": "buy"}\n', "json", {"op": "buy"}),
         (b"hello", "text", "hello"),
         (b"", "text", ""),
         (b'{"op": "a", "op": "b"}', "text", '{"op": "a", "op": "b"}'),

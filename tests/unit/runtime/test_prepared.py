@@ -1,5 +1,7 @@
 """What the process that prepares an instance answers."""
 
+from collections.abc import Callable
+
 import pytest
 
 from headgate.kernel.errors import UnavailableError
@@ -18,11 +20,17 @@ def test_a_token_is_read_as_it_was_told() -> None:
 
 
 @pytest.mark.parametrize("read", [read_prepared, read_token])
-def test_what_cannot_be_done_is_said_in_the_same_words(read: object) -> None:
-    assert callable(read)
+def test_what_cannot_be_done_is_said_in_the_same_words(read: Callable[[bytes], object]) -> None:
     with pytest.raises(UnavailableError) as raised:
         read(failed("restore the file"))
     assert raised.value.message == "restore the file"
+
+
+@pytest.mark.parametrize("read", [read_prepared, read_token])
+@pytest.mark.parametrize("answer", [b"", b"{", b"a line of a library\n{}"])
+def test_what_is_no_answer_is_refused(read: Callable[[bytes], object], answer: bytes) -> None:
+    with pytest.raises(UnavailableError, match="no readable answer"):
+        read(answer)
 
 
 def test_no_secret_is_shown() -> None:

@@ -22,7 +22,7 @@ from headgate.connections.count_connection_uses import ConnectionUses
 from headgate.connections.draft import ConnectionDraft
 from headgate.connections.model import ANY, AUTHORIZATION, Connection, ConnectionKind, Host
 from headgate.connections.open_credential import OpenCredentials
-from headgate.connections.service import create_connection
+from headgate.connections.service import Binding, create_connection, rebind_connection
 from headgate.db.database import Database
 from headgate.gate.record_batch import GateRecorder
 from headgate.journal.apply import require_applied
@@ -90,6 +90,10 @@ class Keeper:
     async def connect(self, **changes: object) -> Connection:
         async with begin_change(self.database, self.change()) as change:
             return await create_connection(change, self.draft(**changes), self.vault)
+
+    async def rebind(self, connection: Connection, binding: Binding) -> None:
+        async with begin_change(self.database, self.change()) as change:
+            await rebind_connection(change, connection.connection_id, binding, self.vault)
 
     async def tunnel(
         self, host: str = "127.0.0.1", *, port: int | None = None, alpn: list[str] | None = None

@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from headgate.connections.carried import carried
 from headgate.connections.credential import CertificateCredential
 from headgate.connections.model import AUTHORIZATION, ConnectionKind, Host
-from headgate.connections.service import Binding, rebind_connection
-from headgate.organizations.change import begin_change
+from headgate.connections.service import Binding
 from tests.integration.proxy.connections.issuer import Issuer
 
 
@@ -118,10 +117,10 @@ async def test_in_one_tunnel_each_call_shows_its_own(keeper, platform, issuer) -
     assert await _one(reader, writer, platform) == "nobody"
     made = await _connect(keeper, platform, issuer.pair("robot"))
     assert await _one(reader, writer, platform) == "robot"
-    await _rebind(keeper, made, Binding(agents=frozenset()))
+    await keeper.rebind(made, Binding(agents=frozenset()))
     assert await _one(reader, writer, platform) == "nobody"
     again = Binding(agents=frozenset({keeper.agent_id}), secrets=issuer.pair("newer"))
-    await _rebind(keeper, made, again)
+    await keeper.rebind(made, again)
     assert await _one(reader, writer, platform) == "newer"
     by_connection = {number: {name for one, name in platform.asked if one == number} for number, _ in platform.asked}
     assert all(len(names) == 1 for names in by_connection.values())
@@ -146,7 +145,7 @@ async def test_many_calls_at_once_over_http2(keeper, platform, issuer) -> None:
     client = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True))
     client.initiate_connection()
     assert await _at_once(client, reader, writer, platform, 5) == ["robot"] * 5
-    await _rebind(keeper, made, Binding(agents=frozenset()))
+    await keeper.rebind(made, Binding(agents=frozenset()))
     assert await _at_once(client, reader, writer, platform, 5) == ["nobody"] * 5
     writer.close()
     by_connection = {number: {name for one, name in platform.asked if one == number} for number, _ in platform.asked}
@@ -214,7 +213,7 @@ async def test_a_platform_that_requires_one(keeper, upstream_tls, issuer, answer
         assert (await ask()).body == b"robot"
         # localhost is the same place, and not the connection's host.
         assert (await ask("localhost")).status == 502
-        await _rebind(keeper, made, Binding(agents=frozenset()))
+        await keeper.rebind(made, Binding(agents=frozenset()))
         assert (await ask()).status == 502
         assert [name for _, name in strict.asked] == ["robot"]
 
@@ -227,8 +226,3 @@ async def test_one_that_has_expired_is_refused_before_anything_is_sent(keeper, p
     assert (got.status, error["code"]) == (503, "CONNECTION_BROKEN")
     assert "its certificate expired on 2" in error["message"]
     assert platform.connections == 0
-
-
-async def _rebind(keeper, connection, binding: Binding) -> None:
-    async with begin_change(keeper.database, keeper.change()) as change:
-        await rebind_connection(change, connection.connection_id, binding, keeper.vault)

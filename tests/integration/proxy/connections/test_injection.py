@@ -171,7 +171,7 @@ async def test_a_placeholder_that_is_filled_stands_nowhere_else(keeper, answer, 
         (Place(Location.BODY, "key"), "/?a=%68g_placeholder_svc", b'{"key": "hg_placeholder_svc"}'),
     ],
 )
-async def test_nor_beside_one_in_the_address_or_the_body(keeper, answer, place: Place, path, body) -> None:
+async def test_a_second_placeholder_elsewhere_is_refused(keeper, answer, place: Place, path, body) -> None:
     await keeper.connect(kind=ConnectionKind.API_KEY, place=place)
     headers = "Content-Type: application/json\r\n" if body else ""
     got = answer(await keeper.ask(path, method="POST" if body else "GET", headers=headers, body=body))

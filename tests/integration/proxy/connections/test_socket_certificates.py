@@ -13,9 +13,8 @@ from wsproto.events import TextMessage
 from headgate.connections.carried import carried
 from headgate.connections.credential import CertificateCredential
 from headgate.connections.model import AUTHORIZATION, Connection, ConnectionKind, Host
-from headgate.connections.service import Binding, rebind_connection
+from headgate.connections.service import Binding
 from headgate.kernel.secrets import Secret
-from headgate.organizations.change import begin_change
 from tests.http2_client import Http2Client, Stream
 from tests.integration.proxy.connections.conftest import Keeper
 from tests.integration.proxy.connections.issuer import Issuer
@@ -55,11 +54,6 @@ async def platform(serves: Serves) -> AsyncIterator[SocketPlatform]:
 async def connected(keeper: Keeper, port: int, secrets: dict[str, Secret], **changes: Any) -> Connection:
     hosts = (Host("127.0.0.1", port),)
     return await keeper.connect(kind=ConnectionKind.MTLS, hosts=hosts, secrets=secrets, **changes)
-
-
-async def rebind(keeper: Keeper, connection: Connection, binding: Binding) -> None:
-    async with begin_change(keeper.database, keeper.change()) as change:
-        await rebind_connection(change, connection.connection_id, binding, keeper.vault)
 
 
 async def said(client: Http2Client) -> str:
@@ -110,11 +104,11 @@ async def test_on_one_client_connection_each_call_shows_its_own(
         assert await said(client) == "'hello' robot nothing"
         assert (await client.get("/").done()).body == b"robot"
         assert await said(client) == "'hello' robot nothing"
-        await rebind(keeper, made, Binding(agents=frozenset()))
+        await keeper.rebind(made, Binding(agents=frozenset()))
         assert await said(client) == "'hello' nobody nothing"
         assert (await client.get("/").done()).body == b"nobody"
         again = Binding(agents=frozenset({keeper.agent_id}), secrets=issuer.pair("newer"))
-        await rebind(keeper, made, again)
+        await keeper.rebind(made, again)
         assert await said(client) == "'hello' newer nothing"
         assert (await client.get("/").done()).body == b"newer"
     assert platform.shown == ["nobody", "robot", "robot", "nobody", "newer"]
@@ -150,9 +144,9 @@ async def test_a_platform_that_requires_one(keeper: Keeper, serves: Serves, issu
         assert (await client.connect().done()).status == 502
         made = await connected(keeper, strict.port, issuer.pair("robot"))
         assert await said(client) == "'hello' robot nothing"
-        await rebind(keeper, made, Binding(agents=frozenset()))
+        await keeper.rebind(made, Binding(agents=frozenset()))
         assert (await client.connect().done()).status == 502
-        await rebind(keeper, made, Binding(agents=frozenset({keeper.agent_id})))
+        await keeper.rebind(made, Binding(agents=frozenset({keeper.agent_id})))
         assert await said(client) == "'hello' robot nothing"
     assert strict.shown == ["robot"] * 2
 

@@ -11,7 +11,7 @@ from wsproto.events import TextMessage
 from headgate.audit.change import Change
 from headgate.audit.model import SYSTEM
 from headgate.connections.model import Connection, ConnectionKind, Host, Location, Place
-from headgate.connections.service import Binding, rebind_connection
+from headgate.connections.service import Binding
 from headgate.kernel.clock import system_clock
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
@@ -42,11 +42,6 @@ async def platform(upstream_tls) -> AsyncIterator[SocketPlatform]:
 
 async def connected(keeper: Keeper, port: int, **changes: Any) -> Connection:
     return await keeper.connect(hosts=(Host("127.0.0.1", port),), **changes)
-
-
-async def rebind(keeper: Keeper, connection: Connection, binding: Binding) -> None:
-    async with begin_change(keeper.database, keeper.change()) as change:
-        await rebind_connection(change, connection.connection_id, binding, keeper.vault)
 
 
 @both_versions
@@ -123,7 +118,7 @@ async def test_what_comes_in_one_packet_with_the_answer_is_masked(keeper: Keeper
 
 async def test_only_the_bound_agent_and_the_exact_host(keeper: Keeper, platform: SocketPlatform) -> None:
     connection = await connected(keeper, platform.port)
-    await rebind(keeper, connection, Binding(agents=frozenset()))
+    await keeper.rebind(connection, Binding(agents=frozenset()))
     async with http2_client(keeper, platform.port) as client:
         opened = await client.connect().opened()
         opened.send(TextMessage("hello"))
@@ -160,7 +155,9 @@ async def test_a_placeholder_in_a_message_is_refused(
     assert (code, platform.received) == (1008, ["hello"]), reason
 
 
-async def test_nor_beside_one_that_every_message_shows(keeper: Keeper, platform: SocketPlatform) -> None:
+async def test_a_placeholder_in_a_message_is_refused_where_the_handshakes_own_is_shown(
+    keeper: Keeper, platform: SocketPlatform
+) -> None:
     """In a header that is not masked, ``input.http`` of each message has the handshake's own placeholder."""
     place = Place(Location.HEADER, "x-token-of-ours")
     await connected(keeper, platform.port, kind=ConnectionKind.API_KEY, place=place)
@@ -189,7 +186,7 @@ async def test_messages_end_with_the_connection_that_the_handshake_carried(
     async with opens(keeper, platform.port, *fields) as socket:
         await socket.send("before")
         assert await socket.receive() == f"'before' nobody {MASKED}"
-        await rebind(keeper, connection, binding)
+        await keeper.rebind(connection, binding)
         await socket.send("after")
         code, _ = await socket.closed()
     assert (code, platform.received) == (1008, ["before"])
