@@ -1,6 +1,7 @@
 """A client of HTTP/2 through the gate, with WebSockets among its streams (RFC 8441)."""
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -35,6 +36,11 @@ class Stream:
     @property
     def status(self) -> int:
         return int(self.head.get(b":status", b"0"))
+
+    @property
+    def error(self) -> tuple[int, str]:
+        """Status and code of a refusal."""
+        return self.status, json.loads(self.body)["error"]["code"]
 
     @property
     def messages(self) -> list[Any]:

@@ -93,7 +93,8 @@ def curl(example: Example) -> str:
 
 def skill_json(skill: Skill) -> str:
     document = to_builtins(skill)
-    document["examples"] = [{**to_builtins(example), "curl": curl(example)} for example in skill.examples]
+    for shown, example in zip(document["examples"], skill.examples, strict=True):
+        shown["curl"] = curl(example)
     document["interface"] = "/openapi.json"
     return json.dumps(document, indent=1)
 

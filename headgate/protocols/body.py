@@ -35,7 +35,7 @@ _TEXT: Final = frozenset(
 FRAMED: Final = ("application/grpc", "application/connect+")
 """Messages in frames (``headgate.protocols.grpc``), ``application/grpc+json`` too."""
 _JSON_START: Final = (b"{", b"[")
-JSON_SPACE: Final = b" \t\r\n"
+_JSON_SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
@@ -179,10 +179,15 @@ def _parse_json(decoded: bytes, labelled: ContentType) -> JsonValue:
     return value
 
 
+def begins_as_json(text: bytes) -> bool:
+    """Whether it may be an object or a list (RFC 8259, section 2)."""
+    return text.lstrip(_JSON_SPACE)[:1].startswith(_JSON_START)
+
+
 def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
     """An object or a list under another label than JSON's. A mark of the byte order is what lenient servers skip."""
     text = decoded.removeprefix(_BYTE_ORDER_MARK)
-    if not text.lstrip(JSON_SPACE)[:1].startswith(_JSON_START):
+    if not begins_as_json(text):
         return None, False
     try:
         value = parse_strict(text)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.protocols import llm_socket
-from headgate.protocols.body import JSON_SPACE
+from headgate.protocols.body import begins_as_json
 from headgate.protocols.draft import ActionDraft, Effect, ProtocolFacts, ReadCall, Source, make_draft
 from headgate.protocols.json_numbers import refuse_inexact_integers
 
@@ -77,7 +77,7 @@ def _read(content: bytes, digest: str, *, is_text: bool) -> tuple[str, JsonValue
     if is_text and len(content) <= _TEXT_CHARACTERS_MAX:
         text = content.decode()
         try:
-            value = parse_strict(content) if content.lstrip(JSON_SPACE)[:1] in (b"{", b"[") else None
+            value = parse_strict(content) if begins_as_json(content) else None
             refuse_inexact_integers(content, value)
         except (ValidationError, AmbiguousRequestError):
             value = None  # parsers read it differently: policies get its very text

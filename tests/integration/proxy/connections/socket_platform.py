@@ -11,6 +11,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
@@ -168,4 +169,4 @@ async def over_http2(keeper: Keeper, port: int, *fields: tuple[str, str]) -> Asy
 
 
 type Opens = Callable[..., AbstractAsyncContextManager[OpenSocket]]
-BOTH_VERSIONS: dict[str, Opens] = {"HTTP/1.1": over_http1, "HTTP/2": over_http2}
+both_versions = pytest.mark.parametrize("opens", [over_http1, over_http2], ids=["HTTP/1.1", "HTTP/2"])

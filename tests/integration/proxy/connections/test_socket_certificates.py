@@ -1,6 +1,5 @@
 """A WebSocket whose connection shows a certificate: its TLS connection shows it, and carries nothing else."""
 
-import json
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager
@@ -15,13 +14,13 @@ from headgate.connections.credential import CertificateCredential
 from headgate.connections.model import AUTHORIZATION, Connection, ConnectionKind, Host
 from headgate.connections.service import Binding
 from headgate.kernel.secrets import Secret
-from tests.http2_client import Http2Client, Stream
+from tests.http2_client import Http2Client
 from tests.integration.proxy.connections.conftest import Keeper
 from tests.integration.proxy.connections.issuer import Issuer
 from tests.integration.proxy.connections.socket_platform import (
-    BOTH_VERSIONS,
     Opens,
     SocketPlatform,
+    both_versions,
     http2_client,
     server_context,
     serving,
@@ -64,11 +63,7 @@ async def said(client: Http2Client) -> str:
     return str(stream.messages[0])
 
 
-def error_of(stream: Stream) -> tuple[int, str]:
-    return stream.status, json.loads(stream.body)["error"]["code"]
-
-
-@pytest.mark.parametrize("opens", BOTH_VERSIONS.values(), ids=BOTH_VERSIONS)
+@both_versions
 async def test_the_certificate_is_shown(keeper: Keeper, platform: SocketPlatform, issuer: Issuer, opens: Opens) -> None:
     secrets = issuer.pair("robot")
     await connected(keeper, platform.port, secrets)
@@ -80,7 +75,7 @@ async def test_the_certificate_is_shown(keeper: Keeper, platform: SocketPlatform
     assert secrets["private_key"].reveal().splitlines()[1] not in stored
 
 
-@pytest.mark.parametrize("opens", BOTH_VERSIONS.values(), ids=BOTH_VERSIONS)
+@both_versions
 async def test_a_placeholder_selects_it_and_does_not_arrive(
     keeper: Keeper, platform: SocketPlatform, issuer: Issuer, opens: Opens
 ) -> None:
@@ -159,7 +154,7 @@ async def test_one_that_has_expired_is_refused_on_its_stream(
         made = await connected(keeper, platform.port, issuer.pair("robot", days=-0.5), needs_placeholder=True)
         placeholder = [(b"authorization", f"Bearer {made.placeholder}".encode())]
         refused = await client.connect(headers=placeholder).done()
-        assert error_of(refused) == (503, "CONNECTION_BROKEN")
+        assert refused.error == (503, "CONNECTION_BROKEN")
         assert "its certificate expired on 2" in refused.body.decode()
         open_one.send(TextMessage("hello"))
         await open_one.until(lambda one: one.messages)
@@ -177,7 +172,7 @@ async def test_one_that_cannot_be_used_is_refused_on_its_stream(
         made = await connected(keeper, platform.port, issuer.pair("robot"), needs_placeholder=True)
         placeholder = [(b"authorization", f"Bearer {made.placeholder}".encode())]
         refused = await client.connect(headers=placeholder).done()
-        assert error_of(refused) == (503, "CONNECTION_BROKEN")
+        assert refused.error == (503, "CONNECTION_BROKEN")
         assert "certificate and its key" in refused.body.decode()
         open_one.send(TextMessage("hello"))
         await open_one.until(lambda one: one.messages)

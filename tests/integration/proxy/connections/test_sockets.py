@@ -19,10 +19,11 @@ from headgate.traffic.settings_service import put_capture_rules
 from headgate.traffic.spool_reader import finished_segments, read_segment
 from tests.integration.proxy.connections.conftest import SECRET, Keeper
 from tests.integration.proxy.connections.socket_platform import (
-    BOTH_VERSIONS,
     Opens,
     SocketPlatform,
+    both_versions,
     http2_client,
+    over_http2,
     server_context,
     serving,
 )
@@ -30,8 +31,6 @@ from tests.integration.proxy.http2_sockets.socket_server import Handshakes, hand
 
 PLACEHOLDER = ("authorization", "Bearer hg_placeholder_svc")
 MASKED = "Bearer " + "*" * len(SECRET)
-
-both_versions = pytest.mark.parametrize("opens", BOTH_VERSIONS.values(), ids=BOTH_VERSIONS)
 
 
 @pytest.fixture
@@ -162,7 +161,7 @@ async def test_a_placeholder_in_a_message_is_refused_where_the_handshakes_own_is
     place = Place(Location.HEADER, "x-token-of-ours")
     await connected(keeper, platform.port, kind=ConnectionKind.API_KEY, place=place)
     field = (place.name, "hg_placeholder_svc")
-    async with BOTH_VERSIONS["HTTP/2"](keeper, platform.port, field) as socket:
+    async with over_http2(keeper, platform.port, field) as socket:
         await socket.send("hello")
         assert await socket.receive() == "'hello' nobody nothing"
         await socket.send('{"token": "h\\u0067_placeholder_svc"}')

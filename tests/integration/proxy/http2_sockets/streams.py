@@ -1,6 +1,5 @@
 """A connection of HTTP/2 through the gate, and what its streams have come to."""
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -31,7 +30,3 @@ async def is_live(client: Http2Client) -> bool:
     echoes.send(TextMessage("still here"))
     await echoes.until(lambda one: one.messages)
     return (answered.status, echoes.messages) == (200, ["still here"])
-
-
-def error_of(stream: Stream) -> tuple[int, str]:
-    return stream.status, json.loads(stream.body)["error"]["code"]

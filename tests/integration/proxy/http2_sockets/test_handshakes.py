@@ -9,13 +9,13 @@ import pytest
 from wsproto.events import TextMessage
 
 from tests.integration.proxy.http2_sockets.socket_server import Handshakes, handshaking
-from tests.integration.proxy.http2_sockets.streams import connected, error_of, is_live
+from tests.integration.proxy.http2_sockets.streams import connected, is_live
 
 
 async def test_a_denied_handshake_is_an_answer_on_its_stream(running, server) -> None:
     async with connected(running, server.port) as client:
         denied = await client.connect("/denied").done()
-        assert error_of(denied) == (403, "ACTION_DENIED")
+        assert denied.error == (403, "ACTION_DENIED")
         client.data(denied.number, b"x" * 100, end_stream=True)
         assert await is_live(client)
     assert "/denied" not in [one.path for one in server.heads]
@@ -43,7 +43,7 @@ async def test_an_answer_that_opens_nothing_is_not_taken_for_one_that_does(runni
     running.upstream.scripts[b"/socket"] = [answer]
     async with connected(running, running.upstream.port) as client:
         stream = await client.connect().done()
-        assert error_of(stream) == (502, "UPSTREAM_FAILED")
+        assert stream.error == (502, "UPSTREAM_FAILED")
         assert (await client.get("/").done()).status == 200
     [completion] = [one for one in running.decide.completions if one.error]
     assert "WebSocket" in str(completion.error)
@@ -68,7 +68,7 @@ async def test_a_head_that_is_refused_ends_no_other_stream(running, server, aske
     async with connected(running, server.port) as client:
         other = await client.connect().opened()
         refused = await client.connect(**asked).done()
-        assert error_of(refused) == (403 if expected == "PROTOCOL_REFUSED" else 400, expected)
+        assert refused.error == (403 if expected == "PROTOCOL_REFUSED" else 400, expected)
         other.send(TextMessage("still open"))
         await other.until(lambda one: one.messages)
         assert await is_live(client)
@@ -89,7 +89,7 @@ async def test_a_head_that_http2_forbids_is_answered(running, server, asked) -> 
     """As any such head, it ends the connection (RFC 9113, 8.1.1)."""
     async with connected(running, server.port) as client:
         refused = await client.connect(**asked).done()
-        assert error_of(refused) == (400, "REQUEST_AMBIGUOUS")
+        assert refused.error == (400, "REQUEST_AMBIGUOUS")
     assert server.heads == []
 
 
@@ -114,7 +114,7 @@ async def test_what_comes_before_the_answer_is_refused(running, server, ends: bo
         stream = client.connect("/slow")
         client.data(stream.number, stream.socket.send(TextMessage("early")), end_stream=ends)
         await stream.done()
-        assert error_of(stream) == (400, "REQUEST_AMBIGUOUS")
+        assert stream.error == (400, "REQUEST_AMBIGUOUS")
         decided.set()
         assert await is_live(client)
     assert server.received == ["still here"]
@@ -151,14 +151,14 @@ async def test_an_extension_that_nobody_can_read_opens_nothing(running, upstream
     async with handshaking(upstream_tls, handshakes) as port, connected(running, port) as client:
         slow = client.get("/slow")
         stream = await client.connect().done()
-        assert error_of(stream) == (502, "UPSTREAM_FAILED")
+        assert stream.error == (502, "UPSTREAM_FAILED")
         assert (await slow.done()).body == b"hello"
 
 
 async def test_a_101_to_a_plain_request_ends_its_stream_alone(running, upstream_tls) -> None:
     async with handshaking(upstream_tls, Handshakes()) as port, connected(running, port) as client:
         slow = client.get("/slow")
-        assert error_of(await client.get("/switch").done()) == (502, "UPSTREAM_FAILED")
+        assert (await client.get("/switch").done()).error == (502, "UPSTREAM_FAILED")
         assert (await slow.done()).body == b"hello"
 
 
