@@ -29,7 +29,7 @@ _AFTER_BYTES: Final = 1024
 _NAMED: Final = 0.8
 _IN_A_COMMAND: Final = 0.75
 _IN_PROSE: Final = 0.35
-_END: Final = r"""(?:$|[\s"'<>|;&),:?#])"""
+_END: Final = r"""(?:$|[\s"'<>|;&),:?#\x00]|%00)"""
 _NAME: Final = r"(?:[^\n:]+:\s+)?"
 """A member's name, in its words and as it is written, stands before its value in a document."""
 
@@ -43,14 +43,17 @@ _COMMAND: Final = (
     r"|copy-item|cpi|move-item|compress-archive|robocopy|esentutl|7z|sqlite3|rclone|gsutil|azcopy|aws\s+s3)"
     r"\b"
 )
-_GLOB: Final = re.compile(r"(?<!\S)[/~][^\s?*\[]{0,64}[?\[][^\s]{0,64}(?!\S)")
-"""With at least one place for a single character: ``/etc/*`` is what people write."""
+_CLIMBING: Final = r"""(?:\.\.[/\\]+){3,}[^\s"']*"""
+"""A path that leaves the folder it begins in (CWE-22)."""
+
+_GLOB: Final = re.compile(r"(?<!\S)[/~](?:[^\s?*\[]{0,64}[?\[]\S{0,64}|[^\s?\[]{0,64}[\w.]\*[\w/][^\s?\[]{0,64})(?!\S)")
+"""With a place for a single character, or for some within a word: ``/etc/*`` is what people write."""
 
 _COMMENT: Final = re.compile(r"/\*[^*]{0,200}\*/")
 
 _TRICKS: Final = (
     r"""\w(?:''|""|\\)\w|\$'|\$\{?IFS|\$[@*]|\{\w+,[^\s{}]+\}|\b[a-z_]{1,8}=[^\s;&|]{0,16};|\\(?:x[0-9a-f]{2}|[0-7]{3})"""
-    r"""|\w['"]\w+['"]\w|[/~]\S{0,32}\?\S{0,32}[?/]|`\w|\$\(\w|\$\{\w+:?-"""
+    r"""|\w['"]\w+['"]\w|[/~]\S{0,32}\?\S{0,32}[?/]|~/\S{0,16}[\w.]\*\w|/etc/\w+\*\w|`\w|\$\(\w|\$\{\w+:?-"""
 )
 
 
@@ -168,7 +171,7 @@ def _sign(section: Section) -> Sign:
 def _file_signs(kind: str, files: Section) -> Iterator[Sign]:
     path = f"(?:{'|'.join(files.strings(kind))})"
     yield Sign(kind, _compiled(files, rf"^\s*{_NAME}(?:file://)?(?:{_ROOTED}|[^\s\n]*){path}\s*$"), _NAMED)
-    in_command = rf"""(?:{_COMMAND}[^\n;&]*|(?:<|>|@|\(["'])\s*[^\s"']*){path}{_END}"""
+    in_command = rf"""(?:{_COMMAND}[^\n;&]*|(?:<|>|@|\(["'])\s*[^\s"']*|{_CLIMBING}){path}{_END}"""
     yield Sign(kind, _compiled(files, in_command), _IN_A_COMMAND)
     yield Sign(kind, _compiled(files, f"{path}{_END}"), _IN_PROSE)
 

@@ -77,6 +77,18 @@ def test_what_cannot_begin_json_is_an_ordinary_text(text: str) -> None:
     assert (_written(buffer), others) == ([f"/a: {text}".encode()], [])
 
 
+def test_what_a_member_of_each_name_is_stands_there_once() -> None:
+    buffer, others = _walked([{"open": True}, {"open": False, "kept": True}, {"open": True}, [True], {"kept": None}])
+    assert _written(buffer) == [b"/open: true", b"/open: false", b"/kept: true"]
+    assert others == []
+    assert buffer.piece(0) == ("origin", (0, "open"), False, *_places(buffer, 0))
+
+
+def test_what_a_member_is_has_to_find_place() -> None:
+    buffer, _ = _walked({"open": True, "kept": True}, pieces_max=1)
+    assert _written(buffer) == [b"/open: true"]
+
+
 def test_texts_added_during_a_walk_stand_between() -> None:
     buffer = TextBuffer(_label)
     for text, path in buffer.walk(["a", "é", "b"], "walked", False, 100, 100):
@@ -160,7 +172,7 @@ def test_each_text_is_found_again_by_its_offset() -> None:
             if text := data[text_start:end].decode():
                 found.append((origin if path is None else path, text))
         wanted = [(path, text) for path, text in _texts(value) if text]
-        assert [one for one in found if not one[1].isdigit()] == wanted
+        assert [one for one in found if not one[1].isdigit() and one[1] != "true"] == wanted
 
 
 class _Holder:

