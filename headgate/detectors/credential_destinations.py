@@ -13,14 +13,14 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.keyed_products import KeyedProduct, keyed_products_of, parameter_of
 from headgate.detectors.log_ins import is_log_in
-from headgate.detectors.model import Finding, Place, text_at_path
+from headgate.detectors.model import Finding, text_at_path
 from headgate.detectors.secret_stores import is_kept
 from headgate.detectors.token_audience import belongs_to
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
-_KEY_IN_QUERY: Final = re.compile(r"\$\.http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?")
 _SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
 _TOKEN_FIELD: Final = (
     re.compile(  # RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1
@@ -57,18 +57,20 @@ class CredentialDestinations(Struct, frozen=True):
     query: _ByVendor
     keyed: tuple[_Destination, ...]
     keyed_names: frozenset[str]
+    keyed_products: tuple[KeyedProduct, ...]
 
 
 @cache
 def credential_destinations() -> CredentialDestinations:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "credential_destinations.yaml"))
-    document.only("sign_in", "query", "keyed", "keyed_names")
+    document.only("sign_in", "query", "keyed", "keyed_names", "keyed_products")
     return CredentialDestinations(
         _by_vendor(document.section("sign_in")),
         _by_vendor(document.section("query")),
         tuple(map(_parsed, document.strings("keyed"))),
         frozenset(document.strings("keyed_names")),
+        keyed_products_of(document.section("keyed_products")),
     )
 
 
@@ -77,22 +79,25 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     where = _destination(value) if findings else None
     if where is None:
         return findings
-    if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
-        return ()
     findings = tuple(one for one in findings if not _belongs_there(one, value, where[0]))
     known = credential_destinations()
     sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
     names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()
-    return tuple(
+    findings = tuple(
         one
         for one in findings
         if not (
             one.kind.startswith(sign_in)
             or (sign_in and one.kind in _SIGNS_IN)
             or (one.kind.startswith(query) and one.place.path.startswith(_QUERY))
-            or (one.kind == _WITHOUT_FORM and _parameter(one.place) in names)
+            or (one.kind == _WITHOUT_FORM and parameter_of(one.place) in names)
         )
     )
+    if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
+        return ()
+    if len(findings) == 1 and any(one.takes(findings[0], *where) for one in known.keyed_products):
+        return ()
+    return findings
 
 
 def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
@@ -102,12 +107,6 @@ def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
     span = finding.span if finding.kind in _WEB_TOKENS else None
     text = None if span is None else text_at_path(value, span.path)
     return text is not None and span is not None and span.end - span.start == len(text) and belongs_to(text, host)
-
-
-def _parameter(place: Place) -> str:
-    """The name, in lower case, of the parameter of the query whose value was found as it stands."""
-    found = None if place.steps else _KEY_IN_QUERY.fullmatch(place.path)
-    return "" if found is None else str(found[1] or found[2]).lower()
 
 
 def _own_kinds(table: _ByVendor, host: str, path: str) -> tuple[str, ...]:

@@ -9,19 +9,17 @@ from base64 import b64decode
 from binascii import Error
 from collections.abc import Mapping, Sequence
 from functools import cache
-from ipaddress import IPv6Address, ip_address
 
 from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.host_names import is_private
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.detectors.log_ins import label_names
 from headgate.detectors.model import Finding, Place, masked_sample
+from headgate.detectors.public_hosts import is_public
 from headgate.detectors.secrets import find_secrets
 from headgate.kernel.canonical_json import JsonValue
-from headgate.kernel.short_key_cache import short_key_cache
 
 
 class Home(Struct, frozen=True):
@@ -46,7 +44,7 @@ def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tup
     """In the header ``fields`` of the call ``value``, by their names and without the scheme (``Bearer``)."""
     http = value.get("http") if isinstance(value, dict) else None
     host = str(http.get("host", "")).lower().rstrip(".") if isinstance(http, dict) else ""
-    if not _is_public(host):
+    if not is_public(host):
         return ()
     return tuple(
         found
@@ -76,16 +74,6 @@ def _readings(text: str) -> tuple[str, ...]:
     except (Error, ValueError):
         return (text,)
     return text, user, password
-
-
-@short_key_cache(4096)
-def _is_public(host: str) -> bool:
-    try:
-        address = ip_address(host.strip("[]"))
-    except ValueError:
-        return "." in host and not is_private(host)
-    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None  # the library calls them all private
-    return (mapped or address).is_global
 
 
 def _home(section: Section) -> Home:

@@ -242,11 +242,17 @@ def imitated() -> tuple[str, ...]:
     return tuple(_table().strings("imitated"))
 
 
+@cache
+def countries() -> frozenset[str]:
+    """Labels of countries below which companies have their names. Raises ValidationError."""
+    return frozenset(_table().strings("countries"))
+
+
 def _suffixes(key: str) -> tuple[str, ...]:
     return tuple(f".{one}" for one in _table().strings(key))
 
 
 def _table() -> Section:
     document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes", "private_suffixes", "imitated")
+    document.only("digest_suffixes", "private_suffixes", "imitated", "countries")
     return document

@@ -6,7 +6,7 @@ table.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
@@ -15,58 +15,61 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.host_names import countries
+from headgate.detectors.log_in_bodies import FieldNames, LogIn, log_in_of
 from headgate.detectors.model import Finding
+from headgate.detectors.public_hosts import is_public
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
-_KINDS: Final = frozenset(("password", "token", "json_web_token", "jwt"))
-_FIELD: Final = re.compile(r"\$\.body(\.params)?\.([A-Za-z0-9_]+)(?:\[0\])?")
-_JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
+_LISTS: Final = ("secrets", "alone", "of_programs", "users", "states", "beside")
+_PLACES: Final = ("hosts", "named", "paths", "query")
 _TEXT_MAX: Final = 256
-_SECRET_MAX: Final = 4096
-_SECRETS_MAX: Final = 2
 _WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
 _REGISTERED_LABELS: Final = 2
 _TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
+_DOMAIN_PART: Final = re.compile(r"(?i)(?:^|,) *dc=([a-z0-9-]+)")
+_WHOLE_DOMAIN: Final = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9-]+")
 
 
 class Product(Struct, frozen=True):
-    """``hosts``: patterns of its tenants. ``named``: words of the first label that name it. ``*`` in
-    ``paths`` is one segment."""
+    """``hosts``: patterns of its tenants. ``named``: words of the first label that name it. ``*`` in ``paths`` is one
+    segment. ``query``: names of parameters that it takes there."""
 
     hosts: tuple[str, ...]
     named: frozenset[str]
     paths: tuple[str, ...]
+    query: frozenset[str]
+    names: FieldNames
 
     def takes(self, host: str, path: str) -> bool:
-        return self._is_at(host) and any(
-            path.count("/") == one.count("/") and fnmatchcase(path, one) for one in self.paths
+        return any(path.count("/") == one.count("/") and fnmatchcase(path, one) for one in self.paths) and (
+            self._is_at(host)
         )
 
     def _is_at(self, host: str) -> bool:
         if any(host.count(".") == one.count(".") and fnmatchcase(host, one) for one in self.hosts):
             return True
-        return label_names(host, self.named)
+        return bool(self.named) and (not is_public(host) or label_names(host, self.named))
 
 
 def label_names(host: str, words: frozenset[str]) -> bool:
     """Whether the first label of a host below somebody's domain is one of the words, or has it between its hyphens."""
     first, *others = host.split(".")
-    if _TOP_LEVELS.intersection(others[:-_REGISTERED_LABELS]):  # id.vendor.com.evil.example
+    middle = others[:-_REGISTERED_LABELS]
+    if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
+        return False
+    if countries().intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
         return False
     return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
 
 
 class LogIns(Struct, frozen=True):
-    """Names of fields. ``secrets`` take a password, no log-in without one of ``users``; ``alone`` take a token;
-    ``of_programs``: the secret of who signs in for a user, beside one of them; ``beside``: what else such a body has.
+    """``doors``: last segments of paths where a service takes users of its own domain, with ``own_names`` for fields.
     ``elsewhere``: hosts that anyone has at once."""
 
     products: tuple[Product, ...]
-    secrets: frozenset[str]
-    alone: frozenset[str]
-    of_programs: frozenset[str]
-    users: frozenset[str]
-    beside: frozenset[str]
+    doors: frozenset[str]
+    own_names: FieldNames
     elsewhere: tuple[str, ...]
 
 
@@ -74,79 +77,77 @@ class LogIns(Struct, frozen=True):
 def log_ins() -> LogIns:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "log_ins.yaml"))
-    document.only("secrets", "alone", "of_programs", "users", "beside", "elsewhere", "products")
-    products = document.section("products")
+    document.only(*_LISTS, "own", "elsewhere", "products")
+    products, own, names = document.section("products"), document.section("own"), _names(document, None)
+    own.only(*_LISTS, "doors")
     return LogIns(
-        products=tuple(_product(products.section(one)) for one in products.members),
-        secrets=frozenset(document.strings("secrets")),
-        alone=frozenset(document.strings("alone")),
-        of_programs=frozenset(document.strings("of_programs")),
-        users=frozenset(document.strings("users")),
-        beside=frozenset(document.strings("beside")),
+        products=tuple(_product(products.section(one), names) for one in products.members),
+        doors=frozenset(own.strings("doors")),
+        own_names=_names(own, names),
         elsewhere=tuple(f".{one}" for one in document.strings("elsewhere")),
     )
+
+
+def is_elsewhere(host: str) -> bool:
+    """Whether anyone has a host there at once."""
+    return host.endswith(log_ins().elsewhere)
 
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
     """Whether ``findings``, all of a call over TLS, are the credentials of one log-in at this host and path."""
     http, known = value.get("http"), log_ins()
-    if not isinstance(http, dict) or http.get("method") != "POST" or http.get("query"):
+    if not findings or not isinstance(http, dict) or http.get("method") != "POST" or is_elsewhere(host):
         return False
-    if host.endswith(known.elsewhere) or not any(one.takes(host, path.rstrip("/")) for one in known.products):
+    log_in = log_in_of(findings, value.get("body"))
+    if log_in is None:
         return False
-    found = _fields_of(findings, value.get("body"))
-    return found is not None and _is_of_log_in(*found, known)
+    path, query = path.rstrip("/"), http.get("query")
+    if any(log_in.fits(one.names) and _is_short(query, one.query) for one in known.products if one.takes(host, path)):
+        return True
+    return not query and not _last_words(path).isdisjoint(known.doors) and _is_own(log_in, known.own_names, host)
 
 
-def _fields_of(findings: tuple[Finding, ...], body: JsonValue) -> tuple[Mapping[str, JsonValue], Set[str]] | None:
-    """The body, or the parameters of a JSON-RPC call in it, and the fields that the findings are; None: a finding is
-    no field of its own there."""
-    found = [_FIELD.fullmatch(one.place.path) for one in findings if one.kind in _KINDS and not one.place.steps]
-    names = {one[2] for one in found if one is not None}
-    objects = {one[1] for one in found if one is not None}
-    if len(names) < len(findings) or len(objects) != 1 or not isinstance(body, dict):
-        return None
-    if objects == {None}:
-        return body, names
-    params = body.get("params")  # JSON-RPC 2.0, section 4
-    around = {name: _text(member) for name, member in body.items() if name != "params"}
-    if not isinstance(params, dict) or not around.keys() <= _JSON_RPC or not _are_short(around.values()):
-        return None
-    return params, names
+def _is_own(log_in: LogIn, names: FieldNames, host: str) -> bool:
+    """Whether the user is of the domain to which the host belongs: a stranger who gets the agent to sign in at his own
+    host gets another domain's user."""
+    domains = {domain for user in log_in.users(names) for domain in _domains_of(user)}
+    return any(f".{host}".endswith(f".{one}") for one in domains) and log_in.fits(names)
 
 
-def _is_of_log_in(body: Mapping[str, JsonValue], fields: Set[str], known: LogIns) -> bool:
-    texts = {name: _text(member) for name, member in body.items()}
-    secrets = [texts.pop(field, None) for field in fields]
-    if any(one is None or len(one) > _SECRET_MAX for one in secrets) or not _are_short(texts.values()):
-        return False
-    others = frozenset(name.lower() for name in texts)
-    if not others <= known.beside | known.users | known.of_programs | known.alone:
-        return False
-    names = {field.lower() for field in fields}
-    whose = names - known.of_programs or names
-    if len(whose) > 1 or len(fields) > _SECRETS_MAX or len(names) < len(fields):
-        return False
-    return whose <= known.alone or (whose <= known.secrets and not others.isdisjoint(known.users))
+def _domains_of(user: str) -> Iterator[str]:
+    """Of a mail address, and of a distinguished name (RFC 2247, section 2)."""
+    parts = _DOMAIN_PART.findall(user)
+    domain = (".".join(parts) if parts else user.rpartition("@")[2]).lower()
+    if (parts or "@" in user) and _WHOLE_DOMAIN.fullmatch(domain) is not None:
+        yield domain
 
 
-def _are_short(texts: Iterable[str | None]) -> bool:
-    return all(one is not None and len(one) <= _TEXT_MAX for one in texts)
+def _last_words(path: str) -> frozenset[str]:
+    last = path.rpartition("/")[2].lower()
+    return frozenset((last, last.partition(".")[0]))
 
 
-def _text(member: JsonValue) -> str | None:
-    """Of a field with one value, or of one with switches, as Okta's ``options``; None: of anything else."""
-    if isinstance(member, list) and len(member) == 1:
-        member = member[0]
-    if isinstance(member, dict):
-        return "" if all(isinstance(one, bool) for one in member.values()) else None
-    if isinstance(member, bool | int) or member is None:
-        return ""
-    return member if isinstance(member, str) else None
+def _is_short(query: JsonValue, names: frozenset[str]) -> bool:
+    """Whether it has only these parameters, each with one short value."""
+    if not query:
+        return True
+    return isinstance(query, dict) and all(
+        name.lower() in names and isinstance(texts, list) and len(texts) == 1 and len(str(texts[0])) <= _TEXT_MAX
+        for name, texts in query.items()
+    )
 
 
-def _product(section: Section) -> Product:
-    section.only("hosts", "named", "paths")
-    hosts = section.strings("hosts") if "hosts" in section.members else ()
-    named = section.strings("named") if "named" in section.members else ()
-    return Product(tuple(hosts), frozenset(named), tuple(section.strings("paths")))
+def _names(section: Section, shared: FieldNames | None) -> FieldNames:
+    """``shared``: what is taken everywhere, to which a product adds."""
+    own = {one: frozenset(section.strings(one) if one in section.members else ()) for one in _LISTS}
+    return FieldNames(**{one: names | getattr(shared, one, frozenset()) for one, names in own.items()})
+
+
+def _product(section: Section, shared: FieldNames) -> Product:
+    section.only(*_PLACES, *_LISTS)
+    hosts, named, query = (
+        section.strings(one) if one in section.members else [] for one in ("hosts", "named", "query")
+    )
+    return Product(
+        tuple(hosts), frozenset(named), tuple(section.strings("paths")), frozenset(query), _names(section, shared)
+    )

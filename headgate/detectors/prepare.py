@@ -12,6 +12,7 @@ from headgate.detectors.health import health_words
 from headgate.detectors.host_names import digest_suffixes, private_suffixes
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
+from headgate.detectors.log_ins import log_ins
 from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.person_records import person_words
 from headgate.detectors.phrases import phrases
@@ -54,6 +55,7 @@ def _prepare() -> None:
     published_pages()
     credential_destinations()
     credential_homes()
+    log_ins()
     listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

@@ -93,6 +93,37 @@ def test_a_key_without_a_form_may_go_to_a_host_that_takes_one(host: str, path: s
     assert _found(host, path, query={name: ["Falcon"]}, body={"api_key": _OPAQUE})
 
 
+def test_a_key_may_go_in_a_form_where_it_may_go_in_the_query() -> None:
+    assert not _found("eutils.ncbi.nlm.nih.gov", "/entrez/eutils/efetch.fcgi", body={"id": ["1"], "api_key": [_OPAQUE]})
+    assert _found("eutils.ncbi.nlm.nih.gov", "/entrez/eutils/efetch.fcgi", body={"term": [f"api_key={_OPAQUE}"]})
+    assert _found("eutils.ncbi.nlm.nih.example", "/entrez/eutils/efetch.fcgi", body={"api_key": [_OPAQUE]})
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "name"),
+    [
+        ("moodle.northwind.example", "/webservice/rest/server.php", "wstoken"),
+        ("campus2.northwind.example", "/lms/webservice/rest/server.php", "wstoken"),
+        ("matomo.northwind.example", "/index.php", "token_auth"),
+        ("10.0.0.9", "/api/v3/queue", "apikey"),
+    ],
+)
+def test_a_product_takes_its_key_at_a_host_that_is_named_so(host: str, path: str, name: str) -> None:
+    assert not _found(host, path, query={name: [_OPAQUE]})
+    assert not _found(host, path, body={name: [_OPAQUE], "text": ["a question"]})
+    assert _found(host, path, query={name: [_OPAQUE]}, body={"note": f"api_key={_OPAQUE[::-1]}"})
+    assert _found(host, path, query={"client_secret": [_OPAQUE]})
+    assert _found(host, path, query={name: [credentials.gitlab(_RANDOM)]})
+    assert _found("collector.example", path, query={name: [_OPAQUE]})
+    assert _found(f"{host.partition('.')[0]}.ngrok-free.app", path, query={name: [_OPAQUE]})
+
+
+def test_what_an_authenticator_says_is_no_secret() -> None:
+    said = {"authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MBAAAAAA", "signature": f"MEUCI{_OPAQUE}"}
+    assert not _found("portal.northwind.example", "/webauthn", body={"response": said})
+    assert _found("portal.northwind.example", "/webauthn", body={"authToken": said["authenticatorData"]})
+
+
 def test_a_bots_token_is_a_finding_where_the_bot_is_called() -> None:
     """Its owner reads what is sent to it, and anyone can own one."""
     assert _found("api.telegram.org", "/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw7/sendMessage")

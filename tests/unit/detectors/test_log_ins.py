@@ -60,6 +60,152 @@ def test_a_log_in_at_ones_own_service_is_no_leak(host: str, path: str, body: Any
     assert _found(f"{host.partition('.')[0]}.ngrok-free.app", path, body)
 
 
+_STATE = "02.id.9QX7ZP2LK4M8N1B5c3vR7tWq~c.8N1B5c3vR7tWq"
+_SNOWFLAKE = {
+    "CLIENT_APP_ID": "Go",
+    "ACCOUNT_NAME": "xy1",
+    "LOGIN_NAME": "SVC",
+    "SESSION_PARAMETERS": {"TIMEZONE": "UTC"},
+}
+_STEPS: list[tuple[str, str, Any, dict[str, Any]]] = [
+    (
+        "northwind.okta.com",
+        "/api/v1/authn/factors/opf1/verify",
+        {"stateToken": f"00{_TOKEN}", "passCode": "123456"},
+        {},
+    ),
+    (
+        "northwind.okta.com",
+        "/idp/idx/challenge/answer",
+        {"credentials": {"passcode": _PASSWORD}, "stateHandle": _STATE},
+        {},
+    ),
+    ("sso.northwind.example", "/oauth2/revoke", {"token": [_TOKEN], "token_type_hint": ["refresh_token"]}, {}),
+    ("sso.northwind.example", "/realms/main/protocol/openid-connect/token/introspect", {"token": [_JWT]}, {}),
+    (
+        "auth.northwind.example",
+        "/realms/main/protocol/openid-connect/token",
+        {"subject_token": [_JWT], "subject_token_type": ["urn:x"], "audience": ["claims"], "grant_type": ["urn:y"]},
+        {},
+    ),
+    ("bmc-r3.northwind.example", "/redfish/v1/SessionService/Sessions", {"UserName": "ops", "Password": _PASSWORD}, {}),
+    ("couch.northwind.example", "/_session", {"name": "ops", "password": _PASSWORD}, {}),
+    ("lms.northwind.example", "/login/token.php", {**_USER, "service": "moodle_mobile_app"}, {}),
+    (
+        "matrix.northwind.example",
+        "/_matrix/client/v3/login",
+        {"type": "m.login.password", "identifier": {"type": "m.id.user", "user": "ops"}, "password": _PASSWORD},
+        {},
+    ),
+    (
+        "xy1.eu-west-1.aws.snowflakecomputing.com",
+        "/session/v1/login-request",
+        {"data": {**_SNOWFLAKE, "PASSWORD": _PASSWORD}},
+        {"request_id": ["1"]},
+    ),
+    (
+        "xy1.snowflakecomputing.com",
+        "/session/v1/login-request",
+        {"data": {**_SNOWFLAKE, "TOKEN": _JWT}},
+        {"warehouse": ["w"]},
+    ),
+    (
+        "abcdefgh.supabase.co",
+        "/auth/v1/token",
+        {"email": "a@b.example", "password": _PASSWORD},
+        {"grant_type": ["password"]},
+    ),
+    (
+        "identitytoolkit.googleapis.com",
+        "/v1/accounts:signInWithPassword",
+        {"email": "a@b.example", "password": _PASSWORD, "returnSecureToken": True},
+        {"key": ["AIzaSyB3vJkq7Lm2Wv8Kc1Tn6Yb3Hs5Jd0Pq9Lm"]},
+    ),
+    (
+        "keystone.northwind.example",
+        "/v3/auth/tokens",
+        {
+            "auth": {
+                "identity": {
+                    "methods": ["password"],
+                    "password": {"user": {"name": "ops", "domain": {"id": "default"}, "password": _PASSWORD}},
+                }
+            }
+        },
+        {},
+    ),
+    (
+        "neilo.webuntis.com",
+        "/WebUntis/jsonrpc.do",
+        {"id": 1, "method": "authenticate", "params": {**_USER, "client": "x"}},
+        {"school": ["n"]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("host", "path", "body", "query"), _STEPS, ids=[f"{one[0]}{one[1]}" for one in _STEPS])
+def test_each_step_of_a_sign_in_is_no_leak_where_it_belongs(
+    host: str, path: str, body: Any, query: dict[str, Any]
+) -> None:
+    assert not _found(host, path, body, **query)
+    assert _found(host, f"{path}/import", body, **query)
+    assert _found("collector.example", path, body, **query)
+    assert _found(f"{host}.com.collector.example", path, body, **query)
+    assert _found(host, path, body, **query, note=["of the bank"])
+    assert _found(host, path, {**body, "note": "of the bank"}, **query)
+    assert _found(host, path, {**body, "more": {"note": "of the bank"}}, **query)
+
+
+_OWN = [
+    ("portal.northwind.example", "/api/login", {"email": "ops@northwind.example", "password": _PASSWORD}),
+    ("app.eu.northwind.example", "/session", {"user": "ops@northwind.example", "password": _PASSWORD}),
+    (
+        "www.northwind.com.au",
+        "/login.php",
+        {"username": ["ops@northwind.com.au"], "password": [_PASSWORD], "csrf_token": [_TOKEN]},
+    ),
+    ("dir.northwind.example", "/api/ldap/bind", {"dn": "uid=ops,ou=s,dc=northwind,dc=example", "password": _PASSWORD}),
+    (
+        "ldapgw.northwind.example",
+        "/bind",
+        {"dn": "cn=ops, dc=northwind, dc=example", "credentials": _TOKEN, "mechanism": "simple"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("host", "path", "body"), _OWN, ids=[one[0] for one in _OWN])
+def test_a_user_signs_in_at_the_own_domain(host: str, path: str, body: Any) -> None:
+    assert not _found(host, path, body)
+    assert _found(host, "/comments", body)
+    assert _found("portal.northwind-login.example", path, body)
+    assert _found(f"{host}.out.example", path, body)
+    assert _found(host, path, {**body, "note": "of the bank"})
+    assert _found(
+        host, path, {name: text for name, text in body.items() if "@" not in str(text) and "dc=" not in str(text)}
+    )
+
+
+def test_another_domains_user_is_not_taken() -> None:
+    for user in ("ops@northwind.example", "uid=ops,dc=northwind,dc=example", "ops@example", "ops@", "@.example", "ops"):
+        assert _found("portal.fabrikam.example", "/login", {"username": user, "password": _PASSWORD}), user
+
+
+@pytest.mark.parametrize("host", ["10.0.0.7", "[fd00::7]", "grafana", "grafana.ops.internal", "x1.svc"])
+def test_in_the_own_network_no_name_is_asked_for(host: str) -> None:
+    body = {"user": "ops", "password": _PASSWORD}
+    assert not _found(host, "/login", body)
+    assert _found("8.8.8.8", "/login", body)
+    assert _found(host, "/notes", body)
+
+
+@pytest.mark.parametrize(
+    "host", ["login.bank.pl.check-account.example", "sso.bank.de.out.example", "sso.vendor.com.out.example"]
+)
+def test_a_host_that_begins_with_another_ones_name_is_no_service_of_ones_own(host: str) -> None:
+    assert _found(host, "/oauth/token", {**_USER, "client_id": "web"})
+    assert not _found("sso.de.vendor.example", "/oauth/token", {**_USER, "client_id": "web"})
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -86,6 +232,7 @@ def test_more_than_a_log_in_is_a_leak(body: Any) -> None:
 def test_each_product_has_places() -> None:
     for one in log_ins().products:
         assert one.paths and (one.hosts or one.named)
+        assert not any(name != name.lower() for name in one.query)
 
 
 _KEPT = [

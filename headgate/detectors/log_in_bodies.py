@@ -1,0 +1,115 @@
+"""The body of a log-in: fields with one short value each, whose names are on a closed list."""
+
+import re
+from collections.abc import Iterator, Mapping, Set
+from typing import Final
+
+from msgspec import Struct
+
+from headgate.detectors.model import Finding
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+
+_KINDS: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+_FIELD: Final = re.compile(r"\$\.body((?:\.[A-Za-z0-9_]+|\['[^'\]]+'\])+)(?:\[0\])?")
+_NAME: Final = re.compile(r"\.([A-Za-z0-9_]+)|\['([^'\]]+)'\]")
+_JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
+_TEXT_MAX: Final = 256
+_SECRET_MAX: Final = 4096
+_SECRETS_MAX: Final = 2
+_FIELDS_MAX: Final = 48
+_DEPTH_MAX: Final = 6
+
+
+class FieldNames(Struct, frozen=True):
+    """In lower case, of a member of an object with its way (``data.password``; ``data.*``: all members).
+
+    ``secrets`` take a password, no log-in without one of ``users``; ``alone`` take a token; ``of_programs``: the secret
+    of who signs in for a user, beside one of them; ``states``: what the server gave in the step before, which says who
+    signs in, and goes back to it; ``beside``: what else such a body has."""
+
+    secrets: frozenset[str]
+    alone: frozenset[str]
+    of_programs: frozenset[str]
+    users: frozenset[str]
+    states: frozenset[str]
+    beside: frozenset[str]
+
+    def takes(self, name: str) -> bool:
+        """Whether it may stand beside the secret."""
+        if name in self.beside or name in self.users or name in self.of_programs or name in self.alone:
+            return True
+        around, dot, _ = name.rpartition(".")
+        return name in self.states or bool(dot and f"{around}.*" in self.beside)
+
+
+class LogIn(Struct, frozen=True):
+    """``fields``: each with its value. ``found``: the names of those that are findings."""
+
+    fields: Mapping[str, str]
+    found: Set[str]
+
+    def users(self, names: FieldNames) -> Iterator[str]:
+        return (text for name, text in self.fields.items() if name in names.users)
+
+    def fits(self, names: FieldNames) -> bool:
+        """Whether it has one credential, and beside it only what these names are for."""
+        limits = {
+            name: _SECRET_MAX if name in self.found or name in names.states else _TEXT_MAX for name in self.fields
+        }
+        if any(len(text) > limits[name] for name, text in self.fields.items()):
+            return False
+        others = self.fields.keys() - self.found
+        if not all(map(names.takes, others)):
+            return False
+        secrets = self.found - names.states
+        whose = secrets - names.of_programs or secrets
+        if len(whose) > 1 or len(secrets) > _SECRETS_MAX:
+            return False
+        says_who = bool(self.fields.keys() & (names.users | names.states) - whose)
+        return whose <= names.alone or (whose <= names.secrets and says_who)
+
+
+def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
+    """None: the body has something else, or a finding is no field of its own there."""
+    paths = [_FIELD.fullmatch(one.place.path) for one in findings if one.kind in _KINDS and not one.place.steps]
+    found = {".".join(a or b for a, b in _NAME.findall(one[1])).lower() for one in paths if one is not None}
+    if not isinstance(body, dict) or len(found) < len(findings):
+        return None
+    parameters = body.get("params")  # JSON-RPC 2.0, section 4
+    if isinstance(parameters, dict) and body.keys() - {"params"} <= _JSON_RPC:
+        around = _fields({name: member for name, member in body.items() if name != "params"})
+        if around is None or any(len(text) > _TEXT_MAX for text in around.values()):
+            return None
+        body, found = parameters, {one.removeprefix("params.") for one in found}
+    fields = _fields(body)
+    return LogIn(fields, found) if fields is not None and found <= fields.keys() else None
+
+
+def _fields(body: JsonObject) -> dict[str, str] | None:
+    """None: a field has more than one value, or two have one name but for the case."""
+    fields = dict[str, str]()
+    for name, text in _members(body, "", 1):
+        if text is None or name in fields or len(fields) >= _FIELDS_MAX:
+            return None
+        fields[name] = text
+    return fields
+
+
+def _members(value: JsonObject, around: str, depth: int) -> Iterator[tuple[str, str | None]]:
+    for name, member in value.items():
+        whole = f"{around}{name.lower()}"
+        one = member[0] if isinstance(member, list) and len(member) == 1 else member
+        if isinstance(one, dict) and not all(isinstance(switch, bool) for switch in one.values()):
+            if depth >= _DEPTH_MAX:
+                yield whole, None
+            else:
+                yield from _members(one, f"{whole}.", depth + 1)
+        else:
+            yield whole, _text(one)
+
+
+def _text(member: JsonValue) -> str | None:
+    """Of a field with one value, or of one with switches, as Okta's ``options``; None: of anything else."""
+    if isinstance(member, bool | int | dict) or member is None:
+        return ""
+    return member if isinstance(member, str) else None
