@@ -2,8 +2,9 @@
 
 A variable for fees or payouts, a statement over many rows, a page that asks for donations, a payment alias in the DNS
 (OpenAlias), an edit that puts one address where another stood: whoever pays there pays somebody else from then on
-(MITRE ATT&CK T1565.001, T1657). Checksums of Bitcoin and Tron are verified; addresses of Ethereum, Monero and those of
-Litecoin with ``ltc1`` have their form only. A company that changes its own address approves the call.
+(MITRE ATT&CK T1565.001, T1657). Checksums of Bitcoin, Tron, Dogecoin, Dash and Zcash are verified; addresses of
+Ethereum, Monero and those of Litecoin with ``ltc1`` have their form only. A company that changes its own address
+approves the call.
 """
 
 import re
@@ -22,7 +23,7 @@ from headgate.detectors.wallets import is_address
 PAYOUT_ADDRESS_CHANGED: Final = "payout_address_changed"
 _WEIGHT: Final = 0.75
 _ADDRESS: Final = FORMS.add(
-    rb"\b(?:0x[0-9a-fA-F]{40}|(?:bc|ltc)1[02-9ac-hj-np-z]{25,71}|[13LMT][1-9A-HJ-NP-Za-km-z]{25,34}"
+    rb"\b(?:0x[0-9a-fA-F]{40}|(?:bc|ltc)1[02-9ac-hj-np-z]{25,71}|[13LMTDX][1-9A-HJ-NP-Za-km-z]{25,34}|t[13][1-9A-HJ-NP-Za-km-z]{33}"
     rb"|[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93})\b"
 )
 _WRITES: Final = BytePattern(rb"(?m)^method: (?:POST|PUT|PATCH|tools/call)$")
@@ -31,7 +32,9 @@ _OVERWRITES: Final = BytePattern(
     rb"|^(?:name|tool_name): (?:\w+[_.-])?(?:write|edit|update|put|push|patch|replace|commit|set|save|publish|upsert)"
     rb"[\w.-]*$"
     rb"|(?:x-amz-target: \S+\.|\baction: )put(?:parameter|item)$|\b(?:overwrite|upsert)\b"
-    rb"|^path: \S*/(?:update|upsert|replace|merge)\w*$|\bmutation\b"
+    rb"|^path: \S*/(?:update|upsert|replace|merge|change|edit|set[-_])[\w-]*$|\bmutation\b"
+    rb"|^path: \S*/(?:settings?|preferences|profile|account|configuration|config|options|payment[-_]?details)"
+    rb"(?:/(?:update|save|edit|change|payouts?|wallets?|payments?))?/?$"
 )
 _FOR_TESTS: Final = BytePattern(
     rb"(?im)^(?:[\w ]+ )?(?:path|file[_ ]?path|filename|file): [^\n]*\b"

@@ -2,7 +2,8 @@
 
 The list lacks ``the``, ``of`` and ``is``, so that ordinary sentences seldom match. The checksum is verified only where
 commas and other signs separate the words, as in lists of columns: an attacker can guess one wrong word. Words may be
-the values of a list too, in any order. In other languages, twelve numbered words count near a word such as "seed".
+the values of a list too, in any order, or stand in several values, some in each. Of numbered fields, one may be another
+word. In other languages, twelve numbered words count near a word such as "seed".
 """
 
 import re
@@ -36,6 +37,17 @@ _NUMBERED: Final = BytePattern(
 )
 _TWELFTH: Final = FORMS.add(rb"12[.):]?[ \t]{0,2}(?:[A-Za-z]|[^\x00-\x7f])")
 """Stands in what ``_NUMBERED`` finds, and begins with a text that is searched for quickly."""
+_FIELD_OF_LAST: Final = FORMS.add(rb"1[12]\]?: [A-Za-z]{3,8}(?:\n\x00|$)")
+"""Stands where fields are numbered to twelve, from 0 or 1 on."""
+_NUMBERED_FIELD: Final = BytePattern(
+    rb"(?m)^(?:[\w ]{0,60} )?([A-Za-z_\[.-]{0,24}?)0?([0-9]{1,2})\]?: ([A-Za-z]{3,8})$"
+)
+_FIELDS_KNOWN: Final = 0.9
+_GROUP: Final = BytePattern(rb"(?im)^(?:[^\n:]*: )?((?:[a-z]{3,8}[ ,]{1,2}){2,11}[a-z]{3,8})$")
+"""All of a value."""
+_BETWEEN_GROUPS: Final = 2
+"""Other values: a number before, a note behind."""
+_BETWEEN_BYTES: Final = 80
 _ABOUT_A_WALLET: Final = BytePattern(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
     rb"|(?:frase|phrase|palabras|mots|parole|palavras) (?:de |di |secr)|wiederherstellungs"
@@ -58,6 +70,9 @@ def find_recovery_phrases(buffer: bytes, budget: Budget) -> Iterator[Match]:
             yield Match(RECOVERY_PHRASE, run.start(), run.end(), _FOUND)
     if len(buffer.split(SEPARATOR, _VALUES_MIN)) > _VALUES_MIN:
         yield from _in_lists(buffer)
+    yield from _in_groups(buffer, budget)
+    if _FIELD_OF_LAST.search(buffer) is not None:
+        yield from _in_fields(buffer, budget)
     numbered = _NUMBERED.search(buffer) if _TWELFTH.search(buffer) is not None else None
     if numbered is not None and _ABOUT_A_WALLET.search(buffer) is not None:
         yield Match(RECOVERY_PHRASE, numbered.start(1), numbered.end(1), _LIKELY)
@@ -70,6 +85,42 @@ def _in_lists(buffer: bytes) -> Iterator[Match]:
             continue  # a column of a thousand states has three
         words = [_Word(start, end, buffer[start:end].lower()) for start, end in places]
         if _is_phrase(words):
+            yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
+
+
+def _in_groups(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Values of three words and more, all of the list, that together make a phrase."""
+    known, words = recovery_words(), list[_Word]()
+    for group in _GROUP.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        found = [_Word(group.start(1) + one.start(), 0, one[0].lower()) for one in _WORD.finditer(group[1])]
+        if not all(one.text in known for one in found):
+            continue
+        if words and not _are_neighbours(buffer[words[-1].end : group.start()]):
+            words = []
+        words += [one._replace(end=group.end(1)) for one in found]
+        if len(words) > len(found) and len(words) in _LENGTHS and _is_phrase(words):
+            yield Match(RECOVERY_PHRASE, found[0].start, group.end(1), _FOUND)
+
+
+def _are_neighbours(between: bytes) -> bool:
+    return len(between) <= _BETWEEN_BYTES and between.count(SEPARATOR) <= _BETWEEN_GROUPS + 1
+
+
+def _in_fields(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Numbered fields of a form, of which one in twelve may hold another word: people and programs misread one."""
+    series: dict[bytes, dict[int, _Word]] = {}
+    for field in _NUMBERED_FIELD.finditer(buffer):
+        if not budget.allows_candidate():
+            return
+        word = _Word(field.start(3), field.end(3), field[3].lower())
+        series.setdefault(field[1].lower(), {}).setdefault(int(field[2]), word)
+    for numbered in series.values():
+        words = [numbered[number] for number in sorted(numbered)]
+        is_whole = len(words) in _LENGTHS and max(numbered) - min(numbered) == len(words) - 1
+        listed = sum(one.text in recovery_words() for one in words)
+        if is_whole and listed >= _FIELDS_KNOWN * len(words) and _is_phrase(words):
             yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
 
 

@@ -33,8 +33,9 @@ _MOVING: Final = (
 """One of them stands in every name of the table, and in few others, so that few are read word by word."""
 _CALLED: Final = FORMS.add(
     (
-        rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type):"
-        rf" ((?:[a-z][\w.:/-]*)?(?:{_MOVING})[\w.:/-]*)$"
+        rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type"
+        r"|function_?selector|method_?signature|(?:abi_?)?function_?signature):"
+        rf" ((?:[a-z][\w.:/-]*)?(?:{_MOVING})[\w.:/-]*)(?:\([\w,\[\] ]*\))?$"
     ).encode()
 )
 _NAME_BYTES: Final = range(4, 65)
@@ -46,7 +47,7 @@ _ADDRESS: Final = (
 _TO: Final = BytePattern(
     (
         rf"(?im){_LABEL}(?:to|recipient|receiver|destination|dest|payee|beneficiary|spender|address|toaddress|target|iban"
-        rf"|account|invoice|args|arguments|params|payment_?request)"
+        rf"|account|invoice|args|arguments|params|abi_?parameters|parameters|function_?(?:args|params|parameters)|payment_?request)"
         rf"(?:_?(?:address|addr|wallet|account|pubkey|key|iban|id))?: {_ADDRESS}$"
     ).encode()
 )

@@ -1,13 +1,15 @@
 """Wallets: addresses to which money goes and does not come back, and the keys that spend it.
 
 Bitcoin addresses by their checksums: Base58Check, and bech32 and bech32m (BIP 173 and 350), of which python-stdnum 2.2
-knows the first only. Private keys in wallet import format and extended ones (BIP 32), both Base58Check or behind the
-name of a key, 32 bytes in hexadecimal near such a name, and key pairs of Solana as 64 numbers. Ethereum
-addresses have a form only, and in mixed case a checksum that needs Keccak (ERC-55): they count fully near a word.
+knows the first only. Private keys in wallet import format, encrypted (BIP 38) and extended ones (BIP 32), all
+Base58Check, also backwards, or behind the name of a key, 32 bytes in hexadecimal near such a name, and key pairs of
+Solana as 64 numbers. Ethereum addresses have a form only, and in mixed case a checksum that needs Keccak (ERC-55): they
+count fully near a word.
 """
 
 from collections.abc import Iterator
 from hashlib import sha256
+from itertools import chain
 from typing import Final
 
 from regorus import BytePattern
@@ -31,7 +33,13 @@ _BITCOIN: Final = FORMS.add(
     rb"\b(?:[13][1-9A-HJ-NP-Za-km-z]{25,34}|bc1[02-9ac-hj-np-z]{11,87}|BC1[02-9AC-HJ-NP-Z]{11,87})\b"
 )
 _ETHEREUM: Final = FORMS.add(rb"\b0x[0-9a-fA-F]{40}\b")
-_PRIVATE: Final = FORMS.add(rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b")
+_PRIVATE: Final = FORMS.add(
+    rb"\b(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51}|6P[1-9A-HJ-NP-Za-km-z]{56}|[xyz]prv[1-9A-HJ-NP-Za-km-z]{107})\b"
+)
+_REVERSED: Final = FORMS.add(
+    rb"\b(?:[1-9A-HJ-NP-Za-km-z]{50,51}[5KL]|[1-9A-HJ-NP-Za-km-z]{56}P6|[1-9A-HJ-NP-Za-km-z]{107}vrp[xyz])\b"
+)
+"""A key backwards: the checksum tells, so that no word for it is needed."""
 _KEY_NAMES: Final = (
     r"(?:priv(?:ate)?[ _-]?key|import_?raw_?key|(?:wallet|deployer|signer|account)[ _-]?(?:secret[ _-]?)?key"
     r"|clave[ _-]?privada|chave[ _-]?privada|chiave[ _-]?privata|cl[eé][ _-]?priv[eé]e|klucz[ _-]?prywatny"
@@ -82,10 +90,10 @@ def find_wallets(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator
 
 def find_wallet_keys(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """Private keys."""
-    for found in _PRIVATE.finditer(buffer):
+    for found in chain(_PRIVATE.finditer(buffer), _REVERSED.finditer(buffer)):
         if not budget.allows_candidate():
             return
-        if _has_checksum(found[0]):
+        if _has_checksum(found[0]) or _has_checksum(found[0][::-1]):
             yield Match(WALLET_KEY, found.start(), found.end(), _CHECKED)
     if buffer.count(b",") >= _COMMAS_MIN:
         yield from _key_pairs(buffer, budget)
