@@ -19,7 +19,7 @@ from headgate.detectors.model import GapReason
 from headgate.detectors.pdf_text import pdf_members
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
-from headgate.detectors.spelled import spelled, turned
+from headgate.detectors.spelled import backwards, spelled, turned
 from headgate.detectors.visible import visible
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
@@ -297,3 +297,4 @@ def _loosely_decoded(buffer: bytes) -> Iterator[Spelled]:
     yield from spelled(buffer)
     formats = secret_formats()
     yield from turned(buffer, formats.beginnings, formats.turned_beginnings)
+    yield from backwards(buffer)

@@ -20,6 +20,7 @@ from headgate.configuration.yaml_document import read_document
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.table_entries import compiled
+from headgate.detectors.unnamed_rows import unnamed_rows
 from headgate.kernel.short_key_cache import short_key_cache
 
 PERSON_RECORDS: Final = "person_records"
@@ -29,6 +30,8 @@ _CONTACTS_MIN: Final = 4
 """Persons with a mail address and a telephone number. A thread of mails has two or three signatures."""
 _PRIVATE_MIN: Final = 3
 """Persons with a date of birth, a street or a private column beside another kind."""
+_PRIVATE_OF_EACH: Final = 2
+"""Private columns, of two persons. One may have two telephone numbers and names, but hardly two mail addresses."""
 _NUMBERS_MIN: Final = 10
 _STREETS_MIN: Final = 8
 _MAILS_MIN: Final = 50
@@ -38,6 +41,7 @@ _NAME_BEFORE: Final = BytePattern(rb"\b[A-Z][a-z]{1,24} [A-Z][a-z]{1,24}[ ,;|\t:
 _ROWS_MAX: Final = 2000
 _COLUMNS_MAX: Final = 100
 _COLUMN_SIGNS: Final = ("\t", ";", "|", ",")
+_GAP: Final = re.compile(rb" {2,}")
 _MEMBER: Final = re.compile(rb'"([^"\\]{1,64})"\s{0,4}:\s{0,4}"([^"\\]{1,128})"')
 _CAMEL: Final = re.compile(rb"(?<=[a-z])(?=[A-Z])")
 _RULES: Final = b" \t-+=|:"
@@ -132,6 +136,7 @@ class Facts(Struct):
             or births >= _BIRTHS_MIN
             or min(births, max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
             or min(self.count(Fact.PRIVATE), max(*reached, births, self.count(Fact.NAME))) >= _PRIVATE_MIN
+            or min(self.count(Fact.PRIVATE) // _PRIVATE_OF_EACH, max(mails, births)) >= _PRIVATE_OF_EACH
             or min(streets, self.count(Fact.NAME)) >= _CONTACTS_MIN
             or numbers >= _NUMBERS_MIN
             or streets >= _STREETS_MIN
@@ -156,6 +161,9 @@ def facts_of(buffer: bytes, found: Sequence[Match], budget: Budget) -> Facts:
         fact = _OF_KIND.get(match.kind)
         if fact is not None:
             facts.add(fact, buffer[match.start : match.end], match.start)
+    for row in unnamed_rows(buffer, budget):
+        facts.add(Fact.BIRTH, buffer[row.start : row.end].strip(b" <;|,\t\r\n"), row.start)
+        facts.add(Fact.NAME, row.name, row.start)
     if person_words().in_text.search(buffer) is not None and not _read_text(buffer, facts, budget):
         return facts
     _read_pieces(buffer, facts, budget)
@@ -249,7 +257,7 @@ def is_unlabelled_birth(text: str) -> bool:
 def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
     """Lines below a line of names with the same sign between them; lines that begin with a name and a colon; lines that
     are objects of JSON."""
-    lines = [one for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip(_RULES)]
+    lines = [_with_tabs(one) for one in piece.splitlines()[: _ROWS_MAX + 1] if one.strip(_RULES)]
     columns: list[Fact | None] = []
     between = b""
     for line in lines:
@@ -270,6 +278,11 @@ def _read_table(piece: bytes, start: int, facts: Facts, budget: Budget) -> None:
         label, sign, value = line.partition(b":")
         if not columns and sign and len(label) <= _LABEL_MAX:
             _add_labelled(label.lstrip(b"-*# "), value.strip(), start, facts)
+
+
+def _with_tabs(line: bytes) -> bytes:
+    """Columns that spaces align, and no sign."""
+    return line if any(sign in line for sign in (b"\t", b";", b"|")) else _GAP.sub(b"\t", line.strip(b" "))
 
 
 def _heading(line: bytes) -> tuple[list[Fact | None], bytes]:

@@ -17,6 +17,7 @@ from headgate.detectors.national_numbers import find_national_numbers, kinds_of_
 from headgate.detectors.payments import find_payments
 from headgate.detectors.person_records import PERSON_RECORDS, find_person_records
 from headgate.detectors.phones import find_phones
+from headgate.detectors.unnamed_rows import find_numbers_in_rows
 from headgate.detectors.wallets import WALLET_ADDRESS, find_wallets
 
 _KINDS: Final = frozenset(
@@ -38,6 +39,7 @@ _FINDERS: Final = (
     find_payments,
     find_national_numbers,
     find_headed_numbers,
+    find_numbers_in_rows,
     find_birth_dates,
     find_phones,
     find_wallets,

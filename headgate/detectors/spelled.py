@@ -20,6 +20,9 @@ _SPACED_RUN: Final = BytePattern(
 _SPACED: Final = BytePattern(rb"([!-~])(?:[ \t]|\r?\n|[.,_\-|/*+])")
 _JUNCTION: Final = BytePattern(rb"""["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`]""")
 _CONCATENATED_RUN: Final = BytePattern(rb"""(?:[^\s"'`\x00]+["'`]\s*(?:[+.&]|\.\.|<>|\|\|)?\s*["'`])+[^\s"'`\x00]+""")
+_ENDS_IN_CAPITAL: Final = ENCODINGS.add(rb"[a-z]{2}[A-Z] [a-z]{2}")
+_NAME_BACKWARDS: Final = BytePattern(rb"(?:^|[^\w])[a-z]{2,20}[A-Z] [a-z]{2,20}[A-Z](?:[^\w]|$)")
+"""Words of a name, each with its capital letter at the end."""
 _UPPER: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 ROT13: Final = bytes.maketrans(
     _UPPER + _UPPER.lower(), _UPPER[13:] + _UPPER[:13] + _UPPER[13:].lower() + _UPPER[:13].lower()
@@ -63,6 +66,20 @@ def turned(buffer: bytes, words: BytePattern, as_turned: BytePattern) -> Iterato
             done = end = end if stop < 0 else stop
             place = (start, end) if step == "rot13" else (len(other) - end, len(other) - start)
             yield Spelled(place[0], place[1], step, other[start:end])
+
+
+def backwards(buffer: bytes) -> Iterator[Spelled]:
+    """Texts with a name of a person that is read from its end."""
+    if _ENDS_IN_CAPITAL.search(buffer) is None:
+        return
+    done = 0
+    for found in _NAME_BACKWARDS.finditer(buffer):
+        if found.start() < done:
+            continue
+        start = max(done, found.start() - _TURNED_AFTER, buffer.rfind(b"\x00", 0, found.start()) + 1)
+        stop = buffer.find(b"\x00", found.end(), found.end() + _TURNED_AFTER)
+        done = end = min(len(buffer), found.end() + _TURNED_AFTER) if stop < 0 else stop
+        yield Spelled(start, end, "reversed", buffer[start:end][::-1])
 
 
 def _from_decimals(run: bytes) -> Iterator[bytes]:

@@ -5,7 +5,9 @@ message of a WebSocket, of which the params may have the digest only. Files and 
 detectors open. Unreadable content is reported, because finding nothing in it proves nothing.
 """
 
+import binascii
 import re
+from collections.abc import Iterator
 from typing import Final
 
 from regorus import as_text
@@ -28,6 +30,8 @@ _DECODED_BYTES_MAX: Final = 1024 * 1024
 _GENERIC_MEMBERS: Final = frozenset(("scheme", "host", "headers"))
 _EMPTY: Final = b"{}"
 _FORM: Final = "application/x-www-form-urlencoded"
+_BASE64: Final = re.compile(rb"[A-Za-z0-9+/=\s]+")
+_BASE64_TEXT: Final = re.compile(rb"[A-Za-z0-9+/\s]+=*")
 _SCHEME: Final = re.compile(r"^(?:Bearer|Basic|Token|Digest|Negotiate) +", re.IGNORECASE)  # RFC 9110, section 11.4
 
 
@@ -48,14 +52,15 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
     if draft.message is not None:
         return _message(draft, draft.message, value, _sent(call))
     if draft.facts is not None and MESSAGES in draft.params and draft.facts.member == GRPC_TOOL:
-        return _messages(draft, draft.facts, value, _sent(call))
+        return _messages(draft, draft.facts, value, call)
     headers, sent = http["headers"], _sent(call)
     try:
         decoded = _decoded(call, _field(headers, "content-encoding"))
     except PayloadTooLargeError as error:
         return JudgedContent(value, unread=error.message, sent=sent)
     except AmbiguousRequestError as error:
-        return JudgedContent(value, sent=sent, unscannable=error.message)
+        as_sent = (Attachment(("body",), call.body),)  # a server may ignore the label
+        return JudgedContent(value, sent=sent, attachments=as_sent, unscannable=error.message)
     attachments: list[Attachment] = []
     if decoded:
         body = _body(decoded, _field(headers, "content-type"), attachments)
@@ -74,12 +79,26 @@ def messages_of(value: JsonValue) -> list[JsonValue]:
     return [value["body"]] if "body" in value else []
 
 
-def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:
-    """Of gRPC: the body is what its messages are. Bytes in them are attachments."""
+def _messages(draft: ActionDraft, facts: ProtocolFacts, value: JsonObject, call: HttpCall) -> JudgedContent:
+    """Of gRPC: the body is what its messages are. Bytes in them are attachments, and the body itself where they cannot
+    be read: whoever sends that needs no server of gRPC."""
     value[MESSAGES] = draft.params[MESSAGES]
     attachments = tuple(Attachment(place, data) for place, data in facts.opaque)
+    if facts.unread is not None:
+        attachments += tuple(Attachment(("body",), one) for one in _as_sent(call.body))
+    sent = _sent(call)
     unscannable = None if facts.unread is None else f"the call's messages cannot be read: {facts.unread}"
     return JudgedContent(value, sent=sent, attachments=attachments, unscannable=unscannable)
+
+
+def _as_sent(body: bytes) -> Iterator[bytes]:
+    """The body, and what it holds in base64 (``application/grpc-web-text``): perhaps several texts in a row."""
+    yield body
+    if body and _BASE64.fullmatch(body) is not None:
+        try:
+            yield b"".join(binascii.a2b_base64(one) for one in _BASE64_TEXT.findall(body))
+        except binascii.Error:
+            return
 
 
 def _message(draft: ActionDraft, message: bytes, value: JsonObject, sent: dict[str, list[str]]) -> JudgedContent:

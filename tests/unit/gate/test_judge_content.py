@@ -1,5 +1,6 @@
 """From what policies about content say to a decision, and from a call to what is judged of it."""
 
+import base64
 import gzip
 import json
 from datetime import UTC, datetime
@@ -123,6 +124,20 @@ def test_what_cannot_be_read_is_said(body: bytes, headers: tuple[tuple[bytes, by
 
     assert content.unread is not None
     assert "body" not in content.value
+
+
+def test_what_cannot_be_read_is_looked_at_as_it_was_sent() -> None:
+    cut = b"\0\0\0\1\3\nIBAN DE62 3094 8076 1739 9610 72"
+    for body, fields in (
+        (cut, {b"content-type": b"application/grpc"}),
+        (base64.b64encode(cut[:9]) + base64.b64encode(cut[9:]), {b"content-type": b"application/grpc-web-text"}),
+        (cut, {b"content-type": b"text/plain", b"content-encoding": b"unheard"}),
+    ):
+        call = HttpCall("POST", "https", "api.example.com", 443, "/a.B/C", "", tuple(fields.items()), body)
+        content = judged_content(interpret(call, load_catalogues()))
+
+        assert content.unscannable is not None
+        assert cut in [one.data for one in content.attachments]
 
 
 def test_a_coding_that_nobody_knows_is_unscannable() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headgate.detectors.document import Attachment
 from headgate.gate.judged_content import judged_content
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import AmbiguousRequestError
@@ -64,7 +65,10 @@ def unread(draft: ActionDraft) -> object:
     assert isinstance(messages, list)
     assert body.get("unread") == reason
     assert (None in messages) == (reason is not None)
-    assert judged_content(draft).unscannable is not None or reason is None
+    content = judged_content(draft)
+    assert content.unscannable is not None or reason is None
+    assert draft.read_call is not None
+    assert (Attachment(("body",), draft.read_call.call.body) in content.attachments) == (reason is not None)
     return reason
 
 
