@@ -9,6 +9,7 @@ from typing import Final
 from headgate.detectors.document import SEPARATOR
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
+from headgate.detectors.national_numbers import NationalNumber, national_numbers
 from headgate.detectors.person_records import Fact, facts_of, is_unlabelled_birth
 from headgate.detectors.personal_data import find_personal_data
 
@@ -17,6 +18,15 @@ _TELLING: Final = re.compile(
 )
 _NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]{1,24}[ +_.]){1,3}(?:[A-ZÀ-Þ][.]? )?[A-ZÀ-Þ][\w'-]{1,24}")
 """With a title or a second name: ``Patient Anna Keller``."""
+_LIST: Final = re.compile(r"[,;|\s]+")
+_ONE_NUMBER: Final = re.compile(r"(?=(?:.*[0-9]){6})[0-9A-Za-z.+-]{9,18}")
+_TELLING_NUMBERS: Final = (
+    *("pl_pesel", "no_fodselsnummer", "fi_hetu", "se_personnummer", "it_codice_fiscale", "mx_curp", "fr_nir"),
+    *("br_cpf", "be_nn", "es_dni", "ch_ahv"),
+)
+"""Whose checksum, form and date of birth three numbers of other things do not have by chance."""
+_ALIKE_MIN: Final = 3
+_ALIKE_MAX: Final = 64
 _NOTHING_SAID: Final = 1
 """A name of one letter does not say which date it is."""
 _MAILS_MIN: Final = 5
@@ -29,6 +39,8 @@ def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bo
     pieces = [(name, text) for name, text in texts if text]
     if not any(_TELLING.search(text) for _, text in pieces):
         return False
+    if any(map(_are_persons, (text for _, text in pieces))) or _are_persons(" ".join(text for _, text in pieces)):
+        return True
     named = [text if name is None else f"{_words(name)}: {text}" for name, text in pieces]
     buffer = SEPARATOR.join(one.encode("utf-8", "replace") for one in named)
     found: list[Match] = [*find_personal_data(buffer, budget)]
@@ -40,6 +52,23 @@ def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bo
     )
     beside = mails or numbers or is_named or facts.count(Fact.STREET)
     return bool((births and beside) or (mails and numbers)) or mails >= _MAILS_MIN or numbers >= _NUMBERS_MIN
+
+
+def _are_persons(text: str) -> bool:
+    """Whether each number that it lists is one that a state gave a person, all of one state."""
+    found = {one for one in _LIST.split(text) if _ONE_NUMBER.fullmatch(one) is not None}
+    if not _ALIKE_MIN <= len(found) <= _ALIKE_MAX:
+        return False
+    return any(
+        all(_is_number_of(kind, one) for one in found)
+        for kind in national_numbers().known
+        if kind.kind in _TELLING_NUMBERS
+    )
+
+
+def _is_number_of(kind: NationalNumber, text: str) -> bool:
+    forms = (one for one in (kind.strict, kind.loose) if one is not None)
+    return any(one.fullmatch(text.encode()) is not None for one in forms) and kind.is_valid(text)
 
 
 def _words(name: str) -> str:

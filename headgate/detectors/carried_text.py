@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import unquote
 
 import re2
-from regorus import from_base64, from_hexadecimal
+from regorus import base85_texts, from_base64, from_hexadecimal
 
 from headgate.detectors.carried_persons import names_persons
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
@@ -23,9 +23,17 @@ from headgate.detectors.host_names import carries_data
 from headgate.detectors.key_bytes import KEY_BYTES, names_of_keys
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
-from headgate.detectors.prose import is_disguised, is_drawn, is_environment, is_out_of_place, is_sentence
-from headgate.detectors.records import is_identity_of_machine, is_source, is_table
-from headgate.detectors.spread_text import joined_pieces, joined_uuids, words_in_pieces
+from headgate.detectors.prose import (
+    is_disguised,
+    is_drawn,
+    is_environment,
+    is_out_of_place,
+    is_sentence,
+    is_told_in_slug,
+)
+from headgate.detectors.records import is_assignments, is_identity_of_machine, is_source, is_table
+from headgate.detectors.spread_text import characters_in_pieces, joined_pieces, joined_uuids, words_in_pieces
+from headgate.detectors.text_in_addresses import has_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 ENCODED_IN_ADDRESS: Final = "encoded_in_address"
@@ -55,6 +63,7 @@ _TOKEN_MIN: Final = 32
 _PICTURE: Final = re.compile(
     r"(?i)\.(?:png|gif|jpe?g|svg|webp|avif|bmp|ico)$|/(?:pixel|px|beacon|hit|track|badge|collect)(?:[/.]|$)"
 )
+_IDENTIFIER: Final = re.compile(r"[\w.,:/~-]*")
 _VARIABLE: Final = re.compile(r"(?:^|[\n;&,]) ?([A-Z][A-Z0-9_]{2,40})=")
 _DNS_HEADER_BYTES: Final = 12
 _DNS_NOT_A_QUERY: Final = 0xF8
@@ -70,6 +79,7 @@ _DECODED_BYTES_MAX: Final = 4096
 _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
+_HYPHENS_MIN: Final = 11
 _BETWEEN: Final = " :_-"
 _LINES_MIN: Final = 3
 _TEXT_IN_JSON: Final = re2.compile(r'"((?:[^"\\]|\\.){24,})"')
@@ -87,7 +97,15 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     texts = [*((None, one) for one in (*segments, *_joined_segments(path), *joined_uuids(segments))), *parameters]
     texts += [(None, one) for one in joined_pieces(parameters)]
     plain = [*((None, unquote(one)) for one in segments), *parameters]
-    spread = [words_in_pieces(segments), words_in_pieces([one for _, one in parameters])]
+    values = [one for _, one in parameters]
+    spread = [
+        *((one, PROSE_IN_ADDRESS, _PROSE) for one in (words_in_pieces(segments), words_in_pieces(values))),
+        *(
+            (one, ENCODED_IN_ADDRESS, _ENCODED)
+            for one in (characters_in_pieces(segments), characters_in_pieces(values))
+        ),
+    ]
+    host = str(known.get("host", ""))
     body = value.get("body") if isinstance(value, dict) else None
 
     def found(buffer: bytes, budget: Budget) -> Iterator[Match]:
@@ -99,9 +117,11 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
                 return
             for kind, where, confidence in _judged(parameter, text, budget, known):
                 yield from _places(buffer, where, kind, confidence)
-        for words in spread:
+        for words, kind, confidence in spread:
             if words is not None:
-                yield from _places(buffer, words, PROSE_IN_ADDRESS, _PROSE)
+                yield from _places(buffer, words, kind, confidence)
+        if has_text(host):
+            yield from _places(buffer, host, ENCODED_IN_ADDRESS, _ENCODED)
         if names_persons(plain, budget):
             yield from _places(buffer, "query:" if parameters else "path:", PERSON_IN_ADDRESS, _PERSON)
         if isinstance(query, dict) and is_environment(query):
@@ -129,6 +149,7 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
         yield SOURCE_IN_ADDRESS, text, _SOURCE
     if len(plain) < _SENTENCES_MIN:
         return
+    yield from _judged_without_spaces(parameter, text, plain)
     if "=" in plain and is_environment(_VARIABLE.findall(plain)):
         yield ENVIRONMENT_IN_ADDRESS, text, _ENVIRONMENT
     if plain.count(" ") >= _SPACES_MIN:
@@ -136,6 +157,23 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
             yield DISGUISED_IN_ADDRESS, text, _DISGUISED
         elif is_out_of_place(plain, parameter, is_picture=_is_of_picture(http)):
             yield PROSE_IN_ADDRESS, text, _PROSE
+
+
+def _judged_without_spaces(parameter: str | None, text: str, plain: str) -> Iterator[tuple[str, str, float]]:
+    if " " not in plain and _spells_text(plain):
+        yield ENCODED_IN_ADDRESS, text, _ENCODED
+    if parameter is None and is_assignments(text):
+        yield SOURCE_IN_ADDRESS, text, _SOURCE
+    if parameter is None and text.count("-") >= _HYPHENS_MIN and is_told_in_slug(plain):
+        yield PROSE_IN_ADDRESS, text, _PROSE
+
+
+def _spells_text(text: str) -> bool:
+    """Whether it is text in base 85, whose signs no identifier has."""
+    if _IDENTIFIER.fullmatch(text) is not None:
+        return False
+    readable = (_readable(data) for _, _, data in base85_texts(text.encode("utf-8", "replace")))
+    return any(one is not None and _reads_as_text(one) for one in readable)
 
 
 def _unquoted(text: str) -> str:

@@ -1,6 +1,6 @@
 """Records that the labels of a host name spell out: a card or an account, a person's date of birth, number or mail
-address, a credential with the word for it, lines of numbers (MITRE ATT&CK T1048.003). Nothing is encoded, so that only
-what they are tells.
+address, a credential with the word for it, lines of numbers, what a machine says of itself (MITRE ATT&CK T1048.003).
+Nothing is encoded, so that only what they are tells.
 """
 
 import re
@@ -39,6 +39,10 @@ _USER: Final = re.compile(r"(?:user|username|usr|login|mail|email|account|uid)-[
 _RANDOM_MIN: Final = 20
 _DIGITS_MIN: Final = 3
 _PASSWORD_DIGITS_MIN: Final = 2
+_FACT: Final = re.compile(
+    r"(us|user|usr|u|host|hostname|hn|h|os|kernel|k|uname|arch|ip|lan|pid|uid|cwd|home|mac|whoami|shell|domain|pw|pass)[-_](?=.*[a-z0-9]).+"
+)
+_FACTS_MIN: Final = 3
 _SHAPE: Final = re.compile(r"[a-z]+|[0-9]+")
 _LINES_MIN: Final = 3
 _LINE_PARTS_MIN: Final = 2
@@ -63,6 +67,7 @@ def tells_record(own: Sequence[str]) -> bool:
         or _has_cards(".".join(labels))
         or _is_log_in(labels)
         or _is_table(labels)
+        or len({fact[1] for one in labels if (fact := _FACT.fullmatch(one)) is not None}) >= _FACTS_MIN
     )
 
 

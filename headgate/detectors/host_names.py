@@ -18,6 +18,7 @@ from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.entropy import bits_per_character
 from headgate.detectors.host_name_records import tells_person, tells_record
+from headgate.detectors.imitated_hosts import begins_as_another, looks_like_another
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.kernel.short_key_cache import short_key_cache
@@ -39,12 +40,17 @@ _HOST: Final = BytePattern(
     rb"(?im)(?:://(?:[^\s/@]{1,128}@)?|^host: |\b(?:dig|nslookup|host|ping)\s+(?:[-+@]\S{1,64}\s+){0,4})"
     rb"([a-z0-9_][a-z0-9_.-]{6,254})(?:[/:?#\s\"'<>)\]]|$)"
 )
+_FIELD: Final = b"host: "
+_FIELD_LENGTH: Final = len(_FIELD)
 _HEX: Final = re.compile(r"[0-9A-Fa-f]+")
 _BASE32: Final = re.compile(r"[A-Za-z2-7]+")
 _BASE64: Final = re.compile(r"[A-Za-z0-9_-]+")
 _CODES: Final = re.compile(r"(?:[01][0-9]{2}){8,}")
 _WORD: Final = re.compile(r"[a-z]{3,}")
-_REGION: Final = re.compile(r"(?:[a-z]{2,3}-)?[a-z]{2,12}-[a-z]{0,10}-?[0-9]{1,2}[a-z]?")
+_REGION: Final = re.compile(
+    r"(?:[a-z]{2,3}-)?(?:north|south|east|west|central|[a-z]{2,3}-[a-z]{2,3}(?![a-z]))[a-z]*(?:-[a-z]{0,10})?-?[0-9]{0,2}[a-z]?"
+    r"|[a-z]{2,12}-?[a-z]{0,10}(?:north|south|east|west|central)[a-z]*-?[0-9]{0,2}[a-z]?|[a-z]{2,12}-[0-9]{1,2}[a-z]?"
+)
 _WORDS_MIN: Final = 8
 _WORDY_LABELS_MIN: Final = 4
 _LABELS_MAX: Final = 8
@@ -80,7 +86,10 @@ def find_host_names(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for found in _HOST.finditer(buffer):
         if not budget.allows_candidate():
             return
-        verdict = _judged(found[1].decode("ascii"))
+        name = found[1].decode("ascii")
+        verdict = _judged(name)
+        if verdict is None and found[0][:_FIELD_LENGTH].lower() == _FIELD and _deceives(name.lower()):
+            verdict = IMITATED, _IMITATES
         if verdict is not None:
             kind, confidence = verdict
             yield Match(kind, found.start(1), found.end(1), confidence)
@@ -131,12 +140,13 @@ def _is_in_pieces(name: str, own: list[str]) -> bool:
 
 
 def _imitates(name: str, own: list[str]) -> bool:
-    """Whether it begins as the name of a vendor that takes keys, and ends as another (``api.stripe.com.pay.example``;
-    MITRE ATT&CK T1583.001, T1036). A vendor's own names in countries end in two letters."""
-    if len(own) < _REGISTERED_LABELS or name.endswith(private_suffixes()):
-        return False
-    found = next((one for one in imitated() if f".{name}".find(f".{one}.") >= 0), None)
-    return found is not None and len(name.rpartition(f"{found}.")[2].rstrip(".")) > _COUNTRY_LETTERS
+    return len(own) > 0 and not name.endswith(private_suffixes()) and begins_as_another(name)
+
+
+@short_key_cache(4096)
+def _deceives(name: str) -> bool:
+    """Of the host that is called, which is in lower case."""
+    return not is_private(name) and looks_like_another(name)
 
 
 def _is_in_capitals(name: str, own: list[str]) -> bool:
@@ -236,23 +246,11 @@ def is_private(name: str) -> bool:
     return name.rstrip(".").endswith(private_suffixes())
 
 
-@cache
-def imitated() -> tuple[str, ...]:
-    """Domains of vendors whose names others put before their own. Raises ValidationError."""
-    return tuple(_table().strings("imitated"))
-
-
-@cache
-def countries() -> frozenset[str]:
-    """Labels of countries below which companies have their names. Raises ValidationError."""
-    return frozenset(_table().strings("countries"))
-
-
 def _suffixes(key: str) -> tuple[str, ...]:
     return tuple(f".{one}" for one in _table().strings(key))
 
 
 def _table() -> Section:
     document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes", "private_suffixes", "imitated", "countries")
+    document.only("digest_suffixes", "private_suffixes", "imitated", "brands", "lures", "countries")
     return document

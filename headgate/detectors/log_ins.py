@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.host_names import countries
+from headgate.detectors.imitated_hosts import imitated_names
 from headgate.detectors.log_in_bodies import FieldNames, LogIn, log_in_of
 from headgate.detectors.model import Finding
 from headgate.detectors.public_hosts import is_public
@@ -58,7 +58,7 @@ def label_names(host: str, words: frozenset[str]) -> bool:
     middle = others[:-_REGISTERED_LABELS]
     if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
         return False
-    if countries().intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
+    if imitated_names().countries.intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
         return False
     return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
 

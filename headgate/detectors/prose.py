@@ -8,7 +8,7 @@ identifiers, with a marking as confidential, or as a conversation.
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Final
 
@@ -40,6 +40,10 @@ _QUOTED_WORDS: Final = 7
 _SENTENCE_FUNCTION_WORDS: Final = 3
 _ENVIRONMENT_MIN: Final = 3
 _WORD: Final = re.compile(r"[^\W\d_]{2,}")
+_SLUG_WORDS: Final = 18
+_SLUG_FUNCTION_WORDS: Final = 4
+_SLUG_NUMBERS: Final = 2
+_NUMBER: Final = re.compile(r"[0-9]+")
 _IDENTIFIER: Final = re.compile(r"(?:utm_\w+|\w*_id|[a-z]\d)")
 
 
@@ -49,6 +53,8 @@ class Prose(Struct, frozen=True):
     function_words: frozenset[str]
     reversed_words: frozenset[str]
     markings: re2._Regexp
+    orders: re2._Regexp
+    questions: frozenset[str]
     speakers: re2._Regexp
     identifiers: frozenset[str]
     payloads: frozenset[str]
@@ -60,14 +66,26 @@ class Prose(Struct, frozen=True):
 def prose() -> Prose:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "prose.yaml"))
-    document.only("function_words", "markings", "speakers", "identifiers", "payloads", "drawn", "environment")
+    document.only(
+        "function_words",
+        "markings",
+        "orders",
+        "questions",
+        "speakers",
+        "identifiers",
+        "payloads",
+        "drawn",
+        "environment",
+    )
     words = frozenset(document.strings("function_words"))
     backwards = {one[::-1] for one in words if len(one) >= _REVERSED_LETTERS_MIN}
     try:
         return Prose(
             words,
             frozenset(backwards - words),
-            re2.compile(f"(?i){'|'.join(f'(?:{one})' for one in document.strings('markings'))}"),
+            _any_of(document.strings("markings")),
+            _any_of(document.strings("orders")),
+            frozenset(document.strings("questions")),
             re2.compile(f"(?is){document.text('speakers')}"),
             frozenset(document.strings("identifiers")),
             frozenset(document.strings("payloads")),
@@ -76,6 +94,10 @@ def prose() -> Prose:
         )
     except (re2.error, re.error) as error:
         raise ValidationError(f"prose.yaml: a pattern cannot be used: {error}") from error
+
+
+def _any_of(patterns: Iterable[str]) -> re2._Regexp:
+    return re2.compile(f"(?i){'|'.join(f'(?:{one})' for one in patterns)}")
 
 
 def is_disguised(text: str) -> bool:
@@ -102,7 +124,7 @@ def is_out_of_place(text: str, parameter: str | None, *, is_picture: bool) -> bo
     known = prose()
     if parameter in known.drawn or len(known.function_words.intersection(words)) < _SENTENCE_FUNCTION_WORDS:
         return False
-    if known.markings.search(text) is not None or known.speakers.search(text) is not None:
+    if _is_marked(text, words, known) or known.speakers.search(text) is not None:
         return True
     if len(words) < _SENTENCE_WORDS:
         return False
@@ -110,6 +132,24 @@ def is_out_of_place(text: str, parameter: str | None, *, is_picture: bool) -> bo
         parameter is not None
         and (parameter in known.identifiers | known.payloads or _IDENTIFIER.fullmatch(parameter) is not None)
     )
+
+
+def _is_marked(text: str, words: Sequence[str], known: Prose) -> bool:
+    if known.markings.search(text) is not None:
+        return True
+    return words[0] not in known.questions and "?" not in text and known.orders.search(text) is not None
+
+
+def is_told_in_slug(text: str) -> bool:
+    """Whether a segment of a path tells more than the title of a page, with numbers, or has a marking."""
+    words = _words(text)
+    if len(words) < _MARKED_WORDS:
+        return False
+    known = prose()
+    told = len(known.function_words.intersection(words))
+    if told >= _SENTENCE_FUNCTION_WORDS and _is_marked(re.sub("[-_+.]+", " ", text), words, known):
+        return True
+    return len(words) >= _SLUG_WORDS and told >= _SLUG_FUNCTION_WORDS and len(_NUMBER.findall(text)) >= _SLUG_NUMBERS
 
 
 def is_sentence(text: str) -> bool:

@@ -4,6 +4,7 @@ import json
 import re
 from itertools import pairwise
 from typing import Final
+from urllib.parse import unquote
 
 import re2
 
@@ -32,11 +33,22 @@ _DIFF: Final = re2.compile(
     r"(?m)^(?:diff --git a/|@@ -[0-9]+(?:,[0-9]+)? \+[0-9]+|INSERT INTO \S+.{0,400}\bVALUES\b|export [A-Z_]{2,40}=)"
 )
 _SOURCE_LINES_MIN: Final = 3
+_ASSIGNMENT: Final = re.compile(r" ?[A-Za-z_]\w{0,40} ?=")
+_ASSIGNED_MIN: Final = 3
 
 
 def is_source(text: str) -> bool:
     """Source code, a diff of it, or a dump of a database."""
     return _DIFF.search(text) is not None or len(_SOURCE_LINE.findall(text)) >= _SOURCE_LINES_MIN
+
+
+def is_assignments(segment: str) -> bool:
+    """Whether a segment of a path, as it is sent, has several assignments in encoded signs: a configuration or a rule
+    in the name of a file. What servers read there they take as it is, and addresses in a path have their own."""
+    if segment.upper().count("%3D") < _ASSIGNED_MIN or "%3A%2F%2F" in segment.upper():
+        return False
+    parts = re.split(r"[;|\n]", unquote(segment))
+    return sum(_ASSIGNMENT.match(one) is not None for one in parts) >= _ASSIGNED_MIN
 
 
 def is_table(text: str) -> bool:

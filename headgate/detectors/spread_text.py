@@ -1,5 +1,5 @@
-"""Texts that the address of a call carries in pieces: a word for each segment or parameter, an encoded text cut into
-parameters, hexadecimal in the form of UUIDs.
+"""Texts that the address of a call carries in pieces: a word or a character for each segment or parameter, an encoded
+text cut into parameters, hexadecimal in the form of UUIDs.
 """
 
 import base64
@@ -21,6 +21,11 @@ _ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _UUID: Final = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9a-fA-F]{32}"
 )
+_CODE: Final = re.compile(r"(?:0x|x|u00|\\x)([0-9a-fA-F]{2})")
+_CODES_MIN: Final = 8
+_CHARACTERS_MIN: Final = 12
+_SHARDS: Final = frozenset("0123456789abcdef")
+"""Files are kept below the first digits of their digests, one for each folder."""
 _NUMBERED: Final = re.compile(r"(.*?)[_.-]?(?:[0-9]{1,3}|\[[0-9]*\])")
 
 
@@ -51,6 +56,25 @@ def words_in_pieces(values: Sequence[str]) -> str | None:
         if is_word and len(words) >= _WORDS_MIN and _function_words(words) >= _FUNCTION_WORDS_MIN:
             return " ".join(words)
     return None
+
+
+def characters_in_pieces(values: Sequence[str]) -> str | None:
+    """The text of which each piece is one character, or its code in hexadecimal, in a row."""
+    for kind, group in groupby(values, _kind_of_character):
+        pieces = [*group]
+        if kind == "code" and len(pieces) >= _CODES_MIN:
+            text = bytes(int(found[1], 16) for one in pieces if (found := _CODE.fullmatch(one))).decode("latin-1")
+            if text.isprintable() and text.isascii():
+                return text
+        if kind == "character" and len(pieces) >= _CHARACTERS_MIN and not _SHARDS.issuperset(pieces):
+            return "".join(pieces)
+    return None
+
+
+def _kind_of_character(piece: str) -> str:
+    if _CODE.fullmatch(piece) is not None:
+        return "code"
+    return "character" if len(piece) == 1 else ""
 
 
 def _decoded_one_by_one(values: Sequence[str]) -> bytes | None:

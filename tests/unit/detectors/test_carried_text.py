@@ -16,13 +16,15 @@ from headgate.detectors.carried_text import (
     DISGUISED_IN_ADDRESS,
     ENCODED_IN_ADDRESS,
     ENVIRONMENT_IN_ADDRESS,
+    PERSON_IN_ADDRESS,
     PROSE_IN_ADDRESS,
+    SOURCE_IN_ADDRESS,
     TABLE_IN_ADDRESS,
 )
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE
 from headgate.detectors.key_bytes import KEY_BYTES
 from headgate.kernel.canonical_json import JsonValue
-from tests.labelled import credentials
+from tests.labelled import credentials, persons
 
 _TEXT = "host db-prod-2 port 5432\nuser ledger\nvpn gateway is 10.12.0.5\n"
 _BASE64 = base64.urlsafe_b64encode(_TEXT.encode()).decode().rstrip("=")
@@ -278,3 +280,86 @@ def test_an_encoded_name_with_a_mail_address_is_found() -> None:
 def test_a_title_before_a_name_hides_no_person() -> None:
     assert _issues("/files/Patient Kim Novak/1971-05-02/a.txt") == ("person_in_address",)
     assert _issues("/files/Annual Report Final/2026-05-02/a.txt") == ()
+
+
+def test_characters_in_one_segment_or_parameter_each_are_found() -> None:
+    text = "meet at dawn"
+    codes = [f"0x{ord(one):02x}" for one in text]
+    assert _issues("/k/" + "/".join(codes)) == (ENCODED_IN_ADDRESS,)
+    assert _issues("/k/" + "/".join(text.replace(" ", "_"))) == (ENCODED_IN_ADDRESS,)
+    assert _issues(**{f"c{number}": code for number, code in enumerate(codes)}) == (ENCODED_IN_ADDRESS,)
+    for path in ("/k/" + "/".join(codes[:5]), "/objects/a/b/c/d/e/f/0/1/2/3/4/5/6/a.png", "/t/1/2/3/4/5/6/7/8.png"):
+        assert _issues(path) == ()
+
+
+def test_base_85_in_a_segment_is_read() -> None:
+    text = b"Anna Keller, passport C01X00T47, may enter hall 2"
+    assert _issues("/p/" + quote(base64.b85encode(text).decode(), safe="")) == (ENCODED_IN_ADDRESS,)
+    assert _issues("/p/" + quote(base64.a85encode(text).decode(), safe="")) == (ENCODED_IN_ADDRESS,)
+    noise = random.Random(3).randbytes(60)  # noqa: S311 - repeatable, not secret
+    assert _issues("/p/" + quote(base64.b85encode(noise).decode(), safe="")) == ()
+
+
+def test_assignments_in_the_name_of_a_file_are_source() -> None:
+    assert _issues("/up/" + quote("margin=base+0.37*vol;cap=1.9%;tiers=['okafor'];x=1.txt", safe="")) == (
+        SOURCE_IN_ADDRESS,
+    )
+    for path in (
+        "/up/" + quote("report;a=1.txt", safe=""),
+        "/login/" + quote("https://a.example/?a=1;b=2;c=3", safe=""),
+        "/odata/Items(Company='1',Year='2026',Number='7')",
+    ):
+        assert _issues(path) == ()
+
+
+def test_a_slug_that_tells_more_than_a_title_is_found() -> None:
+    told = (
+        "the-owner-gives-up-7-of-the-40-shops-in-spring-and-all-who-work-in-them-are-told-on-the-last-day-of-the-year"
+    )
+    assert _issues(f"/new/{told}") == (PROSE_IN_ADDRESS,)
+    marked = "we-move-the-release-to-february-and-this-is-strictly-confidential-until-the-call"
+    assert _issues(f"/new/{marked}") == (PROSE_IN_ADDRESS,)
+    for title in (
+        "how-we-moved-the-billing-of-40-shops-to-a-new-database-in-one-night-and-what-broke",
+        "10-things-that-i-wish-i-had-known-before-the-first-winter-with-a-heat-pump-in-an-old-house",
+        "i-read-the-manual-of-my-oven-so-that-you-do-not-have-to-and-here-is-what-it-says-about-bread",
+    ):
+        assert _issues(f"/blog/{title}") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You are Otto, the booking agent of a hotel. Tools: rooms.free, rooms.pay. Never reveal the code of the safe",
+        "Du bist der Assistent der Praxis und hilfst bei Fragen. Werkzeuge: akte.lesen. Verrate nie den Code",
+        "El lunes se cierra la planta del norte y se paga menos a todos, no decir nada en la plaza antes de la firma",
+        "We will close both of the shops up north and keep one open, do not tell the staff until the sale is signed",
+        "Im März wird die Filiale geschlossen und alle Stellen fallen weg, bitte vor dem Betriebsrat geheim halten",
+    ],
+)
+def test_what_must_not_be_told_is_a_finding_in_a_search(text: str) -> None:
+    assert _issues("/search", q=text) == (PROSE_IN_ADDRESS,)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "how do I write a prompt that begins with you are a helpful assistant and then lists what it can do for us",
+        "what happens if I do not tell my landlord that I will move out until the last week of the month before I go",
+        "cómo puedo no comunicar mi baja a la empresa hasta el lunes sin que sea una falta grave en el trabajo",
+        "is it legal for the board when they do not tell the shareholders about the sale of a branch before the call?",
+    ],
+)
+def test_a_question_is_none(text: str) -> None:
+    assert _issues("/search", q=text) == ()
+
+
+def test_numbers_of_persons_are_found() -> None:
+    rng = random.Random(4)  # noqa: S311 - repeatable, not secret
+    pesels, dnis = [persons.pl_pesel(rng) for _ in range(3)], [persons.es_dni(rng) for _ in range(4)]
+    assert _issues("/weather", tag=",".join(pesels)) == (PERSON_IN_ADDRESS,)
+    assert _issues("/weather", a=pesels[0], b=pesels[1], c=pesels[2]) == (PERSON_IN_ADDRESS,)
+    assert _issues("/t/" + "/".join(dnis)) == (PERSON_IN_ADDRESS,)
+    assert _issues("/weather", tag=",".join(pesels[:2])) == ()
+    assert _issues("/orders", ids=",".join([*pesels, "90010112345", "12345678901"])) == ()
+    assert _issues("/orders", ids="20261101001,20261101002,20261101003") == ()

@@ -6,6 +6,7 @@ import random
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.kernel.canonical_json import JsonValue
 
 _RNG = random.Random(16)  # noqa: S311 - the same names each time
 _TEXT = b"password is hunter2 for maria"
@@ -217,3 +218,98 @@ def test_a_name_that_begins_as_a_vendors_is_a_finding(name: str) -> None:
 )
 def test_a_vendors_own_name_is_none(name: str) -> None:
     assert assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues == ()
+
+
+def _called(name: str) -> tuple[str, ...]:
+    """The issues of a call to a host, not of a text that names it."""
+    http: JsonValue = {"method": "GET", "scheme": "https", "host": name, "path": "/", "query": {}}
+    return assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http}).issues
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hooks.slack.com-relay.example",
+        "api.github.com-auth.example.net",
+        "paypa1.com",
+        "api.g1thub.com",
+        "gitiab.com",
+        "login.rnicrosoftonline.com",
+        "arnazonaws.com",
+        "api.anthropc.com",
+        "api.anthrpoic.com",
+        "coinbasse.com",
+        "xn--pypal-4ve.com",
+        "xn--gthub-n4a.com",
+        "slack-login.example",
+        "okta-sso.net",
+        "secure-paypa1.example",
+        "www.stripe-billing.co.uk",
+        "login.bank.pl.konto-weryfikacja.example",
+        "sso.northbank.com.account-check.example",
+    ],
+)
+def test_a_host_that_is_made_to_be_taken_for_anothers_is_a_finding(name: str) -> None:
+    assert _called(name) == ("imitated_host_name",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "api.github.com",
+        "github.io",
+        "slack-files.com",
+        "okta-emea.com",
+        "stripe.network",
+        "telegra.ph",
+        "www.google-analytics.com",
+        "docusign.com.au",
+        "login.de.northwind.example",
+        "api.eu.secure-docs.example",
+        "app.uk.account-hub.example",
+        "login.eu.northwind-accounts.example",
+        "slack-login.northwind.example",
+        "www.northbank.com.edgekey.net",
+        "finance.com",
+        "xn--mnchen-3ya.de",
+        "g1thub.northwind.internal",
+        "xn--.example",
+        "x",
+    ],
+)
+def test_an_ordinary_host_is_taken_for_nobodys(name: str) -> None:
+    assert _called(name) == ()
+
+
+def test_a_text_may_name_a_host_that_deceives() -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"url": "https://paypa1.com/", "note": "report of phishing"}).issues == ()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "u-root.h-ledger-3.k-5-15-0.ip-10-20-4-9.relay.example.org",
+        "host-build7.user-deploy.cwd-srv-app.x.example.org",
+        "embargo-2026-12-04.season-finale-killer-known.script-v7-final.stream-leak-7.x.example.org",
+    ],
+)
+def test_what_a_machine_says_of_itself_and_words_with_numbers_are_found(name: str) -> None:
+    assert len(_called(name)) == 1
+    assert _called("ip-10-0-12-4.eu-west-1.h-2.example.com") == ()
+
+
+@pytest.mark.parametrize(
+    ("host", "found"),
+    [
+        ("[2001:db8:4d61:7269:6120:476f:6d65:7a21]", True),
+        ("2001:db8:1:2:7061:7373:776f:7264", True),
+        ("[2001:db8::1]", False),
+        ("[2606:4700:4700:0:3a5f:9c1e:d2b7:8f04]", False),
+        ("[fe80::5054:ff:fe12:3456%25eth0]", False),
+        ("[2001:db8:30:31:3233:3435:3637:3839]", False),
+        ("[::1", False),
+        ("a:b:c", False),
+    ],
+)
+def test_text_in_an_address_is_found(host: str, found: bool) -> None:
+    assert (_called(host) == ("encoded_in_address",)) == found
