@@ -10,7 +10,7 @@ from regorus import BytePattern, as_text, container_of, encoded_tokens
 from headgate.detectors import encodings
 from headgate.detectors.containers import Member, UnscannableError, members
 from headgate.detectors.digits import Spelled, spelled_digits
-from headgate.detectors.document import ROOT, Attachment, Document, JoinedText, Origin
+from headgate.detectors.document import ROOT, SEPARATOR, Attachment, Document, JoinedText, Origin
 from headgate.detectors.forms import ENCODINGS
 from headgate.detectors.joined import JOINED_STEPS, joined_texts
 from headgate.detectors.limits import Budget
@@ -20,7 +20,7 @@ from headgate.detectors.pdf_text import pdf_members
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.spelled import backwards, spelled, turned
-from headgate.detectors.visible import visible
+from headgate.detectors.visible import spread_words, visible
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
@@ -43,6 +43,8 @@ _LINE_WITH_ESCAPE: Final = BytePattern(
     rb"""[^\x00\n]*\\(?:u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U[0-9A-Fa-f]{8}|x[0-9A-Fa-f]{2}|[0-7]{3}"""
     rb"""|[0-9a-f]{2} |["/])[^\x00\n]*"""
 )
+_HIDDEN: Final = "password: "
+"""Before a word that is hidden from readers: what is hidden so needs no name to be taken for a secret."""
 _CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
 """Containers whose first bytes hardly come by chance."""
 
@@ -124,7 +126,13 @@ def _add_text(document: Document, text: str, origin: Origin, budget: Budget) -> 
     seen, complete = visible(text)
     if not complete:
         budget.note(GapReason.COMBINING_MARKS, "a run of combining marks was cut")
+    start = document.size
     document.add(seen, origin, bytes_max, folded=seen is not text and seen != text)
+    for word in spread_words(text) if seen is not text else ():
+        hidden = f"{_HIDDEN}{word}"
+        if budget.allows_decoded(len(hidden)):
+            place = Origin(origin, "hidden", None, start, document.size - len(SEPARATOR), len(word))
+            document.add(hidden, place, bytes_max, folded=False)
     bare = None if seen.isascii() or origin.step == "skeleton" else ascii_skeleton(seen)
     if bare is not None and budget.allows_decoded(len(bare)):
         document.add(bare, Origin(origin, "skeleton", None, size=len(bare)), bytes_max, folded=False)

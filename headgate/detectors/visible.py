@@ -8,7 +8,7 @@ sees and a language model reads.
 import re
 import unicodedata
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Final
 
 import re2
@@ -18,6 +18,12 @@ _MARKS_MAX: Final = 30
 
 _EXCESS_MARKS: Final = re2.compile(rf"\p{{M}}{{{_MARKS_MAX + 1}}}")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
+_INVISIBLE: Final = "\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff"
+_SPREAD: Final = re.compile(rf"[!-~](?:[{_INVISIBLE}] ?[{_INVISIBLE}]{{0,4}}[!-~]){{5,}}")
+"""Letters and digits with what nobody sees between any two; soft hyphens stand between syllables."""
+_UNSEEN: Final = re.compile("[^!-~ ]+")
+_MAIL: Final = re.compile(r"\S+@[\w-]+\.[\w.-]+")
+_SPREAD_MAX: Final = 64
 _FILLERS: Final = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0)
 _TAGS_START: Final = 0xE0000
 
@@ -34,6 +40,16 @@ def visible(text: str) -> tuple[str, bool]:
     if _EXCESS_MARKS.search(seen) is not None:
         return unicodedata.normalize("NFKC", _without_excess_marks(seen)), False
     return unicodedata.normalize("NFKC", seen), True
+
+
+def spread_words(text: str) -> list[str]:
+    """Words that somebody set apart letter by letter with invisible characters, as they are seen. Not mail addresses,
+    which tell what they are."""
+    if text.isascii():
+        return []
+    runs = islice(_SPREAD.finditer(text), _SPREAD_MAX)
+    words = (word for run in runs for word in _UNSEEN.sub("", run[0]).split())
+    return [word for word in words if _MAIL.fullmatch(word) is None]
 
 
 @cache
