@@ -23,6 +23,7 @@ from headgate.detectors.injection import INJECTION, find_injections, find_signed
 from headgate.detectors.inspect import Aside, Detector, InspectedContent, Look
 from headgate.detectors.keywords import parse_keywords
 from headgate.detectors.limits import DEFAULT_LIMITS, Limits
+from headgate.detectors.metadata_reads import without_metadata_reads
 from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.named_values import find_named_values
 from headgate.detectors.payout_addresses import find_payout_addresses
@@ -31,6 +32,7 @@ from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
+from headgate.detectors.test_cards import without_test_cards
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.transfers import find_transfers
 from headgate.detectors.wallets import find_wallet_keys
@@ -125,7 +127,10 @@ class AssessedContent:
             findings = without_expected(inspection.findings, self._value)
             inspection = replace(inspection, findings=(*findings, *away_from_home(query.signs_in, self._value)))
         elif model is EmbeddedModel.COMMANDS:
-            inspection = replace(inspection, findings=not_searched_for(inspection.findings, self._value))
+            findings = without_metadata_reads(not_searched_for(inspection.findings, self._value), self._value)
+            inspection = replace(inspection, findings=findings)
+        elif model is EmbeddedModel.PII:
+            inspection = replace(inspection, findings=without_test_cards(inspection.findings, self._value))
         heuristic = model in HEURISTICS
         risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
         confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)

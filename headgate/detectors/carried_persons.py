@@ -25,6 +25,7 @@ _TELLING_NUMBERS: Final = (
     *("br_cpf", "be_nn", "es_dni", "ch_ahv"),
 )
 """Whose checksum, form and date of birth three numbers of other things do not have by chance."""
+_DATED_NUMBERS: Final = _TELLING_NUMBERS[:7]
 _ALIKE_MIN: Final = 3
 _ALIKE_MAX: Final = 64
 _NOTHING_SAID: Final = 1
@@ -50,6 +51,7 @@ def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bo
     births += is_named and any(
         is_unlabelled_birth(text) for name, text in pieces if name is None or len(name) <= _NOTHING_SAID
     )
+    births += (is_named or mails > 0) and any(_is_of_person(text) for _, text in pieces)
     beside = mails or numbers or is_named or facts.count(Fact.STREET)
     return bool((births and beside) or (mails and numbers)) or mails >= _MAILS_MIN or numbers >= _NUMBERS_MIN
 
@@ -63,6 +65,13 @@ def _are_persons(text: str) -> bool:
         all(_is_number_of(kind, one) for one in found)
         for kind in national_numbers().known
         if kind.kind in _TELLING_NUMBERS
+    )
+
+
+def _is_of_person(text: str) -> bool:
+    """Whether it is an identity number that has a date of birth."""
+    return _ONE_NUMBER.fullmatch(text) is not None and any(
+        _is_number_of(kind, text) for kind in national_numbers().known if kind.kind in _DATED_NUMBERS
     )
 
 

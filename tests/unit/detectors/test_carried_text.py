@@ -363,3 +363,6 @@ def test_numbers_of_persons_are_found() -> None:
     assert _issues("/weather", tag=",".join(pesels[:2])) == ()
     assert _issues("/orders", ids=",".join([*pesels, "90010112345", "12345678901"])) == ()
     assert _issues("/orders", ids="20261101001,20261101002,20261101003") == ()
+    assert _issues(f"/hit/guest/{pesels[0]}/name/Anna%20Keller") == (PERSON_IN_ADDRESS,)
+    assert _issues(f"/hit/guest/{pesels[0]}/day/monday") == ()
+    assert _issues("/hit/order/20261101001/name/Anna%20Keller") == ()

