@@ -46,7 +46,7 @@ class Streaming:
             await state.inspection.look_at_stream()
         finally:
             del state.client.inspecting[state]
-            state.client.wake_readers()
+            state.client.unthrottled.wake()
 
     def response(self, flow: HTTPFlow) -> Coroutine[object, object, None] | None:
         state = flow_state(flow)

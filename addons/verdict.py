@@ -5,7 +5,6 @@ and the last addon (``addons.lift``) took the latch away. Both states hang on mi
 of ``flow.metadata``, so that they are found in one dictionary look-up and never written to a flow file.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable
 from enum import StrEnum
@@ -29,6 +28,7 @@ from headgate.gate.caller import Caller
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.error_body import error_help_url
 from headgate.kernel.errors import DestinationBlockedError, ErrorCode, HeadgateError
+from headgate.kernel.wake_signal import WakeSignal
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
@@ -118,8 +118,8 @@ class ClientState(Struct, eq=False):
     """Servers of which no more is read until the client has taken what it was sent."""
     inspecting: dict["FlowState", Wire] = field(default_factory=dict)
     """Streams of which a stretch is being inspected, and the servers that they come from: no more is read meanwhile."""
-    unthrottled: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set for a moment, for whoever waits, when ``throttled`` or ``inspecting`` changes."""
+    unthrottled: WakeSignal = field(default_factory=WakeSignal)
+    """Wakes who waits when ``throttled`` or ``inspecting`` changes."""
 
     def identify(self, caller: Caller) -> None:
         """Raises UnavailableError where this agent, or its organization, has as many connections as it may."""
@@ -131,14 +131,10 @@ class ClientState(Struct, eq=False):
         throttled = frozenset(servers)
         if throttled != self.throttled:
             self.throttled = throttled
-            self.wake_readers()
+            self.unthrottled.wake()
 
     def is_held_back(self, connection: Wire) -> bool:
         return connection in self.throttled or connection in self.inspecting.values()
-
-    def wake_readers(self) -> None:
-        self.unthrottled.set()
-        self.unthrottled.clear()
 
 
 class FlowState(Struct, eq=False):

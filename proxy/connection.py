@@ -9,7 +9,7 @@ ends its call, where mitmproxy leaves the client waiting. What is read is handle
 import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
-from collections import defaultdict, deque
+from collections import defaultdict
 from contextlib import nullcontext
 from time import perf_counter
 from traceback import format_exc
@@ -23,9 +23,11 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.verdict import ClientState, open_client
 from headgate.kernel.tasks import TaskSet
+from headgate.kernel.wake_signal import WakeSignal
 from proxy.commands import Awaited, TunnelOpened
 from proxy.cycles import take_apart
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
+from proxy.event_queue import EventQueue
 from proxy.turns import Timed, Turns
 
 _log = structlog.get_logger(__name__)
@@ -91,10 +93,10 @@ class GateConnection(server.LiveConnectionHandler):
         self.turns = turns
         self.behind = 0
         """How many layers have put off a part of what they were given (``commands.RequestWakeup`` of no delay)."""
-        self.caught_up = asyncio.Event()
+        self.caught_up = WakeSignal()
         self._addons = addons
         self._tasks = tasks
-        self._queue: deque[events.Event] = deque()
+        self._queue = EventQueue()
         self._busy = False
         self._outgoing: list[tuple[StreamWriter, list[bytes]]] = []
         self._closing = False
@@ -265,7 +267,6 @@ class GateConnection(server.LiveConnectionHandler):
             self.wakeup_timer.add(self._tasks.start(self._await(command), name="awaited"))
         elif isinstance(command, commands.RequestWakeup) and not command.delay:
             self.behind += 1
-            self.caught_up.clear()
             self.wakeup_timer.add(self._tasks.start(self._go_on(command), name="go on"))
         elif isinstance(command, commands.RequestWakeup):
             self.wakeup_timer.add(self._tasks.start(self.wakeup(command), name="wakeup"))
@@ -312,14 +313,13 @@ class GateConnection(server.LiveConnectionHandler):
         finally:
             self.behind -= 1
             if not self.behind:
-                self.caught_up.set()
+                self.caught_up.wake()
             self.wakeup_timer.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     async def _await(self, request: Awaited) -> None:
         """Its coroutine keeps what came of it, failures included; what ends the connection cancels it."""
         if request.stops_reading:
             self.behind += 1
-            self.caught_up.clear()
         try:
             if self.turns.must_wait(self.state.share):
                 try:
@@ -333,7 +333,7 @@ class GateConnection(server.LiveConnectionHandler):
             if request.stops_reading:
                 self.behind -= 1
                 if not self.behind:
-                    self.caught_up.set()
+                    self.caught_up.wake()
             self.wakeup_timer.discard(cast("asyncio.Task[None]", asyncio.current_task()))
 
     def _write(self, writer: StreamWriter, data: bytes) -> None:

@@ -33,6 +33,7 @@ from proxy.budget import BufferBudget
 from proxy.chaining import chain
 from proxy.client_certificate import GateTlsConfig
 from proxy.dispatch import GateAddonManager, skip_type_checks
+from proxy.event_queue import use_event_queues
 from proxy.fast_headers import use_fast_headers
 from proxy.http1_upstream import bound_answers
 from proxy.listener import Listener
@@ -135,6 +136,7 @@ class Gate:
     async def _run(self, gate_addons: Sequence[object], ready: Callable[[Listener], None]) -> None:
         skip_type_checks()
         use_fast_headers()
+        use_event_queues()
         bound_answers()
         # A line per connection and per streamed response costs more than it tells.
         logging.getLogger("mitmproxy").setLevel(logging.WARNING)

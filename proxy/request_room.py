@@ -1,6 +1,5 @@
 """The memory that one request takes: its body, and what arrives while one of its hooks waits."""
 
-from collections import deque
 from typing import TYPE_CHECKING
 
 from mitmproxy.proxy import events
@@ -11,12 +10,13 @@ from addons.memory_charge import no_room
 from addons.verdict import client_state
 from headgate.kernel.errors import HeadgateError
 from proxy.budget import BufferBudget
+from proxy.event_queue import EventQueue
 
 if TYPE_CHECKING:
     from proxy.stream import GateStream
 
 
-class RequestRoom(deque[events.Event]):
+class RequestRoom(EventQueue):
     """In place of mitmproxy's queue of what arrives while a hook waits. Counts the bytes of the request, those in the
     queue too, and looks for the client's leaving."""
 

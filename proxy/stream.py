@@ -65,7 +65,8 @@ class GateStream(HttpStream):
         self.abandoned = False
         self._keep_alive: commands.RequestWakeup | None = None
         self._kept_alive: KeptAlive | None = None
-        self.room = self._paused_event_queue = RequestRoom(self, limits.body, budget)
+        self.room = RequestRoom(self, limits.body, budget)
+        self._paused_event_queue = self.room  # type: ignore[assignment] # declared as a deque
 
     def state_wait_for_request_headers(self, event: RequestHeaders) -> Commands[None]:
         regular = self.mode is HTTPMode.regular

@@ -365,7 +365,7 @@ class GateWebsocket(WebsocketLayer):
         """Reads from the server again."""
         state = client_state(self.context.client)
         if state.inspecting.pop(flow_state(self.flow), None) is not None:
-            state.wake_readers()
+            state.unthrottled.wake()
 
 
 async def _until(room: asyncio.Event) -> None:

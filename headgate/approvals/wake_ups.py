@@ -5,9 +5,6 @@ Postgres. A lost message or a Valkey outage therefore costs half a second and no
 """
 
 import asyncio
-from collections import deque
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
 
@@ -31,20 +28,30 @@ _RECONNECT_SECONDS: Final = 1.0
 class Waiter:
     """One held call. ``wait`` ends at a wake-up, when the client goes away, or at the deadline."""
 
-    __slots__ = ("_event",)
+    __slots__ = ("_end", "_is_woken")
 
     def __init__(self) -> None:
-        self._event = asyncio.Event()
+        self._is_woken = False
+        self._end: asyncio.Future[None] | None = None
 
     def wake(self) -> None:
-        self._event.set()
+        self._is_woken = True
+        if self._end is not None and not self._end.done():
+            self._end.set_result(None)
 
     async def wait(self, seconds: float) -> None:
-        """Returns at a wake-up or at the deadline; the caller reads the approval to learn which."""
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._event.wait()
-        self._event.clear()
+        """Returns at a wake-up, also one before the wait, or at the deadline; the caller reads the approval to learn
+        which."""
+        if not self._is_woken:
+            loop = asyncio.get_running_loop()
+            self._end = loop.create_future()
+            deadline = loop.call_later(seconds, self.wake)
+            try:
+                await self._end
+            finally:
+                deadline.cancel()
+                self._end = None
+        self._is_woken = False
 
 
 class WakeUps:
@@ -52,7 +59,7 @@ class WakeUps:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiters: dict[str, deque[Waiter]] = {}
+        self._waiters: dict[str, list[Waiter]] = {}
         self._turns: dict[str, asyncio.Lock] = {}
 
     @property
@@ -60,18 +67,16 @@ class WakeUps:
         """The number of calls held now."""
         return sum(len(waiters) for waiters in self._waiters.values())
 
-    @asynccontextmanager
-    async def waiting(self, approval_id: str, waiter: Waiter) -> AsyncIterator[None]:
-        """Registers the waiter while the block runs."""
-        self._waiters.setdefault(approval_id, deque()).append(waiter)
-        try:
-            yield
-        finally:
-            waiters = self._waiters[approval_id]
-            waiters.remove(waiter)
-            if not waiters:
-                del self._waiters[approval_id]
-                self._turns.pop(approval_id, None)
+    def add(self, approval_id: str, waiter: Waiter) -> None:
+        """The waiter is woken with the approval, until ``remove``."""
+        self._waiters.setdefault(approval_id, []).append(waiter)
+
+    def remove(self, approval_id: str, waiter: Waiter) -> None:
+        waiters = self._waiters[approval_id]
+        waiters.remove(waiter)
+        if not waiters:
+            del self._waiters[approval_id]
+            self._turns.pop(approval_id, None)
 
     def turn(self, approval_id: str) -> asyncio.Lock:
         """Lets one waiter of an approval proceed at a time, in order of arrival: the first that is still connected

@@ -11,7 +11,7 @@ import hashlib
 import hmac
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 import structlog
@@ -29,6 +29,7 @@ _log = structlog.get_logger(__name__)
 CHANNEL: Final = "headgate.cancelled"
 _WAITING_MAX: Final = 10_000
 _RECONNECT_SECONDS: Final = 1.0
+_NOT_CANCELLABLE: Final = nullcontext()
 
 
 class Cancellations:
@@ -40,13 +41,14 @@ class Cancellations:
         self._to_tell: deque[bytes] = deque(maxlen=_WAITING_MAX)
         self._there_is_some = asyncio.Event()
 
-    @contextmanager
-    def cancellable(self, org_id: str, action: ReadAction, end: Callable[[], None]) -> Iterator[None]:
+    def cancellable(self, org_id: str, action: ReadAction, end: Callable[[], None]) -> AbstractContextManager[None]:
         """``end`` is called when the client cancels the call, while the block runs. A call without an id cannot be."""
         if action.mcp_id is None:
-            yield
-            return
-        name = self._name(org_id, action, action.mcp_id)
+            return _NOT_CANCELLABLE
+        return self._ended_with(self._name(org_id, action, action.mcp_id), end)
+
+    @contextmanager
+    def _ended_with(self, name: bytes, end: Callable[[], None]) -> Iterator[None]:
         ends = self._calls.setdefault(name, [])
         ends.append(end)
         try:

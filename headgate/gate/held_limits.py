@@ -4,8 +4,6 @@ A call above the limit gets the response of an ended hold: its approval stays op
 """
 
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 from msgspec import Struct, field
@@ -30,16 +28,14 @@ class HeldCounts(Struct):
             self.most_of_approval is None or self._of_approval[approval_id] < self.most_of_approval
         )
 
-    @contextmanager
-    def waiting(self, agent: AgentKey, approval_id: str) -> Iterator[None]:
-        """Counted for as long as the block runs."""
+    def add(self, agent: AgentKey, approval_id: str) -> None:
+        """Counts one more waiting call, until ``remove``."""
         self._of_agent[agent] += 1
         self._of_approval[approval_id] += 1
-        try:
-            yield
-        finally:
-            _less(self._of_agent, agent)
-            _less(self._of_approval, approval_id)
+
+    def remove(self, agent: AgentKey, approval_id: str) -> None:
+        _less(self._of_agent, agent)
+        _less(self._of_approval, approval_id)
 
 
 def _less[Key](counts: Counter[Key], key: Key) -> None:

@@ -7,6 +7,7 @@ steps, so that an approval is used only while current policies agree.
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from typing import Final
 
 from msgspec import Struct
 
@@ -33,8 +34,11 @@ type HoldWatch = Callable[[HeldCall], AbstractContextManager[None]]
 """Around each wait for a person."""
 
 
+_UNWATCHED: Final = nullcontext()
+
+
 def unwatched(_held: HeldCall) -> AbstractContextManager[None]:
-    return nullcontext()
+    return _UNWATCHED
 
 
 class HoldTimes(Struct, frozen=True):
@@ -126,9 +130,14 @@ class Holds:
             )
         # No wake-up announces an expiry: each held call watches it.
         until_expiry = (pending.expires_at - self._clock()).total_seconds()
-        with self._watch(held), self._counts.waiting(agent, pending.approval_id):
-            async with self._wake_ups.waiting(pending.approval_id, held.waiter):
+        with self._watch(held):
+            self._counts.add(agent, pending.approval_id)
+            self._wake_ups.add(pending.approval_id, held.waiter)
+            try:
                 await held.waiter.wait(min(left_seconds, max(until_expiry, 0.0)))
+            finally:
+                self._wake_ups.remove(pending.approval_id, held.waiter)
+                self._counts.remove(agent, pending.approval_id)
         if not held.client.connected:
             raise ClientGoneError("the client has gone; the approval stays open")
         # Also at the deadline: the approval is read once more before the agent is told to come back.

@@ -1,7 +1,5 @@
 """How many calls wait, by agent and by approval."""
 
-from contextlib import ExitStack
-
 import pytest
 
 from headgate.gate.held_limits import HeldCounts
@@ -24,10 +22,11 @@ def test_room_while_three_wait(
     of_agent: int | None, of_approval: int | None, agent: tuple[str, str], approval_id: str, *, room: bool
 ) -> None:
     counts = HeldCounts(of_agent, of_approval)
-    with ExitStack() as waiting:
-        for _ in range(3):
-            assert counts.has_room(_A, "apr_1")
-            waiting.enter_context(counts.waiting(_A, "apr_1"))
-        assert counts.has_room(agent, approval_id) == room
+    for _ in range(3):
+        assert counts.has_room(_A, "apr_1")
+        counts.add(_A, "apr_1")
+    assert counts.has_room(agent, approval_id) == room
+    for _ in range(3):
+        counts.remove(_A, "apr_1")
     assert counts.has_room(agent, approval_id)
     assert counts == HeldCounts(of_agent, of_approval), "nothing is kept of those that wait no more"
