@@ -71,8 +71,8 @@ class LogIn(Struct, frozen=True):
 
 def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
     """None: the body has something else, or a finding is no field of its own there."""
-    paths = [_FIELD.fullmatch(one.place.path) for one in findings if one.kind in _KINDS and not one.place.steps]
-    found = {".".join(a or b for a, b in _NAME.findall(one[1])).lower() for one in paths if one is not None}
+    names = [_name_of(one) for one in findings if one.kind in _KINDS and not one.place.steps]
+    found = {one for one in names if one is not None}
     if not isinstance(body, dict) or len(found) < len(findings):
         return None
     parameters = body.get("params")  # JSON-RPC 2.0, section 4
@@ -83,6 +83,19 @@ def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
         body, found = parameters, {one.removeprefix("params.") for one in found}
     fields = _fields(body)
     return LogIn(fields, found) if fields is not None and found <= fields.keys() else None
+
+
+def _name_of(finding: Finding) -> str | None:
+    """Of the field of the body that it is in. Unusual names are masked in its place; there may be no span."""
+    if finding.span is None:
+        parsed = _FIELD.fullmatch(finding.place.path)
+        return None if parsed is None else ".".join(one or other for one, other in _NAME.findall(parsed[1])).lower()
+    first, *way = finding.span.path
+    if way[-1:] == [0]:
+        way.pop()
+    if first != "body" or not way or not all(isinstance(one, str) for one in way):
+        return None
+    return ".".join(map(str, way)).lower()
 
 
 def _fields(body: JsonObject) -> dict[str, str] | None:

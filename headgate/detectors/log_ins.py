@@ -26,6 +26,7 @@ _PLACES: Final = ("hosts", "named", "paths", "query")
 _TEXT_MAX: Final = 256
 _WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
 _REGISTERED_LABELS: Final = 2
+_COUNTRY_LETTERS: Final = 2
 _TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
 _DOMAIN_PART: Final = re.compile(r"(?i)(?:^|,) *dc=([a-z0-9-]+)")
 _WHOLE_DOMAIN: Final = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9-]+")
@@ -49,7 +50,7 @@ class Product(Struct, frozen=True):
     def _is_at(self, host: str) -> bool:
         if any(host.count(".") == one.count(".") and fnmatchcase(host, one) for one in self.hosts):
             return True
-        return bool(self.named) and (not is_public(host) or label_names(host, self.named))
+        return bool(self.named) and (not is_public(host) or (label_names(host, self.named) and not is_elsewhere(host)))
 
 
 def label_names(host: str, words: frozenset[str]) -> bool:
@@ -58,6 +59,8 @@ def label_names(host: str, words: frozenset[str]) -> bool:
     middle = others[:-_REGISTERED_LABELS]
     if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
         return False
+    if len(others) > _REGISTERED_LABELS and others[-2] in _TOP_LEVELS and len(others[-1]) > _COUNTRY_LETTERS:
+        return False  # id.vendor.tv.example, and not id.vendor.com.au
     if imitated_names().countries.intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
         return False
     return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
@@ -96,15 +99,20 @@ def is_elsewhere(host: str) -> bool:
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
     """Whether ``findings``, all of a call over TLS, are the credentials of one log-in at this host and path."""
     http, known = value.get("http"), log_ins()
-    if not findings or not isinstance(http, dict) or http.get("method") != "POST" or is_elsewhere(host):
+    if not findings or not isinstance(http, dict) or http.get("method") != "POST":
         return False
     log_in = log_in_of(findings, value.get("body"))
     if log_in is None:
         return False
-    path, query = path.rstrip("/"), http.get("query")
+    path, query = path.rstrip("/") or "/", http.get("query")
     if any(log_in.fits(one.names) and _is_short(query, one.query) for one in known.products if one.takes(host, path)):
         return True
-    return not query and not _last_words(path).isdisjoint(known.doors) and _is_own(log_in, known.own_names, host)
+    return (
+        not query
+        and not is_elsewhere(host)
+        and not _last_words(path).isdisjoint(known.doors)
+        and _is_own(log_in, known.own_names, host)
+    )
 
 
 def _is_own(log_in: LogIn, names: FieldNames, host: str) -> bool:

@@ -140,6 +140,18 @@ _STEPS: list[tuple[str, str, Any, dict[str, Any]]] = [
         {"id": 1, "method": "authenticate", "params": {**_USER, "client": "x"}},
         {"school": ["n"]},
     ),
+    ("vault.northwind.example", "/v1/auth/userpass/login/ops", {"password": _PASSWORD}, {}),
+    ("id.northwind.example", "/oauth2/token", {"refresh_token": [_TOKEN], "client_secret": [_TOKEN[::-1]]}, {}),
+    ("sso.northwind.example", "/as/par.oauth2", {"client_id": ["web"], "request": [_JWT]}, {}),
+    ("northwind.auth0.com", "/oauth/token", {"mfa_token": _JWT, "otp": "123456", "client_secret": _TOKEN}, {}),
+    ("nw.auth.eu-west-1.amazoncognito.com", "/oauth2/token", {"client_id": ["web"], "client_secret": [_TOKEN]}, {}),
+    (
+        "gitlab.northwind.example",
+        "/users/sign_in",
+        {"authenticity_token": [_TOKEN], "user[login]": ["ops"], "user[password]": [_PASSWORD]},
+        {},
+    ),
+    ("northwind.zendesk.com", "/oauth/tokens", {"code": _TOKEN, "client_id": "web", "client_secret": _TOKEN[::-1]}, {}),
 ]
 
 
@@ -255,3 +267,10 @@ def test_a_store_is_no_place_for_everything() -> None:
     assert _found("vault.northwind.example", "/v1/kv/data/all", {"data": many})
     pem = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" * 4
     assert _found("vault.northwind.example", "/v1/kv/data/all", {"data": {"key": f"{pem}\n-----END PRIVATE KEY-----"}})
+
+
+def test_a_user_pool_takes_its_users_password_and_no_more() -> None:
+    host, body = "cognito-idp.eu-west-1.amazonaws.com", {"USERNAME": "ops", "PASSWORD": _PASSWORD}
+    assert not _found(host, "/", {"AuthFlow": "USER_PASSWORD_AUTH", "ClientId": "a1", "AuthParameters": body})
+    assert _found(host, "/", {"AuthFlow": "USER_PASSWORD_AUTH", "AuthParameters": {**body, "NOTE": "of the bank"}})
+    assert _found("x.execute-api.eu-west-1.amazonaws.com", "/", {"AuthParameters": body})
