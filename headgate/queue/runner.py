@@ -35,6 +35,8 @@ _STOP_SECONDS: Final = 8.0
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LAST_PAUSE_SECONDS: Final = 5.0
 _CONNECTIONS: Final = 4
+_APART_SECONDS: Final = 0.1
+"""Between the first questions of two workers. Together they would take all connections, each of 4 MiB in the server."""
 _CHANNEL: Final = "procrastinate_queue_v1#"
 _TELL_OF_SCHEDULED: Final[LiteralString] = """
     SELECT pg_notify('procrastinate_queue_v1#' || due.queue_name, '{"type": "job_inserted", "job_id": 0}')
@@ -108,7 +110,10 @@ class JobRunner:
         tasks = TaskSet(lambda name, error: _log.error("job_worker_ended", worker=name, error=repr(error)))
         async with self._app.open_async():
             self._workers = [self._worker(queue, places) for queue, places in self._places.items()]
-            workers = [tasks.start(worker.run(), name=f"jobs of {worker.worker_name}") for worker in self._workers]
+            workers = [
+                tasks.start(self._begin(worker, place * _APART_SECONDS), name=f"jobs of {worker.worker_name}")
+                for place, worker in enumerate(self._workers)
+            ]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
             sides = [
                 tasks.start(self._tell_of_scheduled(), name="scheduled jobs"),
@@ -126,10 +131,17 @@ class JobRunner:
                     if not stop.is_set():
                         await self._sweep.run()
             finally:
-                for worker in self._workers:
+                begun, self._workers = self._workers, []
+                for worker in begun:
                     worker.stop()
                 await asyncio.wait(workers, timeout=_STOP_SECONDS + HEARTBEAT_SECONDS)
                 await tasks.close()
+
+    async def _begin(self, worker: Worker, after_seconds: float) -> None:
+        """A worker that is stopped before it runs would run for ever."""
+        await asyncio.sleep(after_seconds)
+        if worker in self._workers:
+            await worker.run()
 
     async def _pass_on(self, *, channel: str, notification: Notification) -> None:
         """To the worker of the queue. Each would listen over a connection of its own, and wake ten times a second."""

@@ -7,11 +7,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from headgate.db.database import Database
 from headgate.kernel.errors import ConflictError
+from headgate.kernel.secrets import Secret
 from headgate.queue import sweep
 from headgate.queue.model import Job, JobReference, RetryLater, Work
+from headgate.queue.runner import JobRunner
 from headgate.queue.store import defer, queue_states
 
 
@@ -163,3 +166,19 @@ async def test_a_poison_job_is_given_up(
     async with running([Work(job, handler, give_up)]):
         await eventually(lambda: bool(given_up))
     assert given_up == [(JobReference(organization.org_id, "poison", 3), sweep.KILLED)]
+
+
+async def test_a_runner_that_stops_while_its_workers_begin_stops_at_once(cluster, job: Job) -> None:
+    """They begin one after the other, and one that begins after its stop would run for ever."""
+
+    async def nothing(_reference: JobReference) -> None: ...
+
+    works = [
+        Work(replace(job, name=f"{job.name}_{number}", queue=f"{job.queue}_{number}"), nothing) for number in range(8)
+    ]
+    stop = asyncio.Event()
+    running = asyncio.create_task(JobRunner(Secret(cluster.dsn("headgate_worker")), works).run(stop))
+    await asyncio.sleep(0.4)
+    stop.set()
+    async with asyncio.timeout(4):
+        await running
