@@ -26,6 +26,7 @@ from headgate.detectors.limits import DEFAULT_LIMITS, Limits
 from headgate.detectors.metadata_reads import without_metadata_reads
 from headgate.detectors.model import Finding, Inspection
 from headgate.detectors.named_values import find_named_values
+from headgate.detectors.password_columns import find_password_columns
 from headgate.detectors.payout_addresses import find_payout_addresses
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
@@ -67,7 +68,13 @@ class Engine(StrEnum):
 HEURISTICS: Final = frozenset(EmbeddedModel) - {EmbeddedModel.PII, *EXACT_MODELS}
 _DETECTORS: Final[dict[EmbeddedModel, Sequence[Detector]]] = {
     EmbeddedModel.PII: (find_personal_data,),
-    EmbeddedModel.SECRETS: (find_secrets, find_wallet_keys, find_recovery_phrases, find_named_values),
+    EmbeddedModel.SECRETS: (
+        find_secrets,
+        find_wallet_keys,
+        find_recovery_phrases,
+        find_named_values,
+        find_password_columns,
+    ),
     EmbeddedModel.SAFETY: (find_unsafe, find_signed_injections),
     EmbeddedModel.INTENT: (find_intent, find_signed_injections),
     EmbeddedModel.INJECTION: (find_injections,),

@@ -41,7 +41,7 @@ _CALLED: Final = FORMS.add(
 _NAME_BYTES: Final = range(4, 65)
 _TYPED: Final = BytePattern(rb"(?im)^(?:[a-z ]{1,40} )?primary_?type: (?:permit\w*|\w*order\w*|delegation)$")
 _ADDRESS: Final = (
-    r"(?:0x[0-9a-f]{40}|bc1[02-9ac-hj-np-z]{11,87}|[1-9a-z]{26,48}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|ln(?:bc|tb)\w{40,}"
+    r"(?:0x[0-9a-f]{40}|bc1[02-9ac-hj-np-z]{11,87}|[1-9a-z]{26,48}|[48][0-9ab][1-9a-z]{93}|[a-z]{2,12}1[02-9ac-hj-np-z]{38,58}|ln(?:bc|tb)\w{40,}"
     r"|[\w-]{1,64}\.(?:eth|sol|bnb|crypto)|[a-z]{2}[0-9]{2}(?: ?[a-z0-9]{4}){2,7}(?: ?[a-z0-9]{1,3})?)"
 )
 _TO: Final = BytePattern(
@@ -52,7 +52,7 @@ _TO: Final = BytePattern(
     ).encode()
 )
 _AMOUNT: Final = BytePattern(
-    rf"(?im){_LABEL}(?:amount|value|quantity|qty|lamports|sats|satoshis|wei|volume|sum)(?:_?\w{{1,16}})?:".encode()
+    rf"(?im){_LABEL}(?:amount|amt|value|quantity|qty|lamports|sats|satoshis|wei|volume|sum)(?:_?\w{{1,16}})?:".encode()
 )
 _PATH_LABEL: Final = BytePattern(rb"(?i)path: ")
 _PATH: Final = BytePattern(
