@@ -20,14 +20,14 @@ _NAME: Final = re.compile(r"(?:[A-ZÀ-Þ][\w'-]{1,24}[ +_.]){1,3}(?:[A-ZÀ-Þ][.
 """With a title or a second name: ``Patient Anna Keller``."""
 _LIST: Final = re.compile(r"[,;|\s]+")
 _ONE_NUMBER: Final = re.compile(r"(?=(?:.*[0-9]){6})[0-9A-Za-z.+-]{9,18}")
-_TELLING_NUMBERS: Final = (
-    *("pl_pesel", "no_fodselsnummer", "fi_hetu", "se_personnummer", "it_codice_fiscale", "mx_curp", "fr_nir"),
-    *("br_cpf", "be_nn", "es_dni", "ch_ahv"),
+_DATED_NUMBERS: Final = frozenset(
+    ("pl_pesel", "no_fodselsnummer", "fi_hetu", "se_personnummer", "it_codice_fiscale", "mx_curp", "fr_nir")
 )
-"""Whose checksum, form and date of birth three numbers of other things do not have by chance."""
-_DATED_NUMBERS: Final = _TELLING_NUMBERS[:7]
-_ALIKE_MIN: Final = 3
-_ALIKE_MAX: Final = 64
+"""Kinds that contain a date of birth."""
+_LISTED_NUMBERS: Final = _DATED_NUMBERS | {"br_cpf", "be_nn", "es_dni", "ch_ahv"}
+"""Kinds whose form and checksum three numbers of other things do not have by chance."""
+_LISTED_MIN: Final = 3
+_LISTED_MAX: Final = 64
 _NOTHING_SAID: Final = 1
 """A name of one letter does not say which date it is."""
 _MAILS_MIN: Final = 5
@@ -36,11 +36,13 @@ _NUMBERS_MIN: Final = 3
 
 def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bool:
     """Whether there is a date of birth beside a name, a mail address, a number or a street; a mail address beside a
-    number; several of either. ``texts``: each parameter with its name, each segment with None."""
+    number; several of either, or of identity numbers. ``texts``: each parameter with its name, each segment with
+    None."""
     pieces = [(name, text) for name, text in texts if text]
     if not any(_TELLING.search(text) for _, text in pieces):
         return False
-    if any(map(_are_persons, (text for _, text in pieces))) or _are_persons(" ".join(text for _, text in pieces)):
+    values = [text for _, text in pieces]
+    if any(map(_lists_identity_numbers, (*values, " ".join(values)))):
         return True
     named = [text if name is None else f"{_words(name)}: {text}" for name, text in pieces]
     buffer = SEPARATOR.join(one.encode("utf-8", "replace") for one in named)
@@ -51,25 +53,25 @@ def names_persons(texts: Iterable[tuple[str | None, str]], budget: Budget) -> bo
     births += is_named and any(
         is_unlabelled_birth(text) for name, text in pieces if name is None or len(name) <= _NOTHING_SAID
     )
-    births += (is_named or mails > 0) and any(_is_of_person(text) for _, text in pieces)
+    births += (is_named or mails > 0) and any(map(_is_dated_number, values))
     beside = mails or numbers or is_named or facts.count(Fact.STREET)
     return bool((births and beside) or (mails and numbers)) or mails >= _MAILS_MIN or numbers >= _NUMBERS_MIN
 
 
-def _are_persons(text: str) -> bool:
-    """Whether each number that it lists is one that a state gave a person, all of one state."""
+def _lists_identity_numbers(text: str) -> bool:
+    """Whether it lists identity numbers of one country, and no other number."""
     found = {one for one in _LIST.split(text) if _ONE_NUMBER.fullmatch(one) is not None}
-    if not _ALIKE_MIN <= len(found) <= _ALIKE_MAX:
+    if not _LISTED_MIN <= len(found) <= _LISTED_MAX:
         return False
     return any(
         all(_is_number_of(kind, one) for one in found)
         for kind in national_numbers().known
-        if kind.kind in _TELLING_NUMBERS
+        if kind.kind in _LISTED_NUMBERS
     )
 
 
-def _is_of_person(text: str) -> bool:
-    """Whether it is an identity number that has a date of birth."""
+def _is_dated_number(text: str) -> bool:
+    """Whether it is an identity number that contains a date of birth."""
     return _ONE_NUMBER.fullmatch(text) is not None and any(
         _is_number_of(kind, text) for kind in national_numbers().known if kind.kind in _DATED_NUMBERS
     )

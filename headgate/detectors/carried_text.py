@@ -160,6 +160,7 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
 
 
 def _judged_without_spaces(parameter: str | None, text: str, plain: str) -> Iterator[tuple[str, str, float]]:
+    """Base 85, assignments, and words between hyphens: the last two in segments only, as parameters often hold them."""
     if " " not in plain and _spells_text(plain):
         yield ENCODED_IN_ADDRESS, text, _ENCODED
     if parameter is None and is_assignments(text):

@@ -44,7 +44,7 @@ _LINE_WITH_ESCAPE: Final = BytePattern(
     rb"""|[0-9a-f]{2} |["/])[^\x00\n]*"""
 )
 _HIDDEN: Final = "password: "
-"""Before a word that is hidden from readers: what is hidden so needs no name to be taken for a secret."""
+"""Put before a hidden word, so that the detector of secrets takes the word for one: no ordinary word is hidden."""
 _CERTAIN: Final = frozenset(("zip", "xz", "zstd", "pdf", "tar"))
 """Containers whose first bytes hardly come by chance."""
 

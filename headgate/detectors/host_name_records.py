@@ -67,8 +67,13 @@ def tells_record(own: Sequence[str]) -> bool:
         or _has_cards(".".join(labels))
         or _is_log_in(labels)
         or _is_table(labels)
-        or len({fact[1] for one in labels if (fact := _FACT.fullmatch(one)) is not None}) >= _FACTS_MIN
+        or _tells_machine(labels)
     )
+
+
+def _tells_machine(labels: Sequence[str]) -> bool:
+    """Several facts of a machine, each in a label behind a word for it."""
+    return len({fact[1] for one in labels if (fact := _FACT.fullmatch(one)) is not None}) >= _FACTS_MIN
 
 
 def _has_cards(text: str) -> bool:

@@ -18,7 +18,9 @@ from headgate.detectors.skeleton import ascii_skeleton
 _COUNTRY_LETTERS: Final = 2
 _SECOND_LEVELS: Final = frozenset(("co", "com", "net", "org", "ac", "gov", "edu", "gob", "or", "ne", "go"))
 _TOP_LEVELS: Final = frozenset(("com", "net", "org"))
-_ALIKE: Final = str.maketrans("10534|i", "loseall")
+_REGISTERED_LABELS: Final = 2
+"""Of a domain that somebody registered, with its top-level domain; one more below ``co.uk``."""
+_LOOK_ALIKES: Final = str.maketrans("10534|i", "loseall")
 _OTHER_SCRIPT: Final = "xn--"
 _NAME_MIN: Final = 12
 """With its top-level domain. Of shorter names, one letter makes another word."""
@@ -28,8 +30,8 @@ _LABELS_WITH_TOP_LEVEL: Final = 2
 
 class ImitatedNames(Struct, frozen=True):
     """``domains``: of vendors. ``glued``: matches one of them before a hyphen (``stripe.com-pay.example``). ``names``:
-    their second labels, and ``brands``: names that stand beside others' words, both by their look. ``lures``: words
-    that ask for trust. ``countries``: see the table."""
+    their first labels; ``brands``: other names. The keys of both are what the names look like (``_look``). ``lures``:
+    words that ask for trust. ``countries``: top-level domains."""
 
     domains: tuple[str, ...]
     glued: re.Pattern[str]
@@ -61,7 +63,7 @@ def begins_as_another(name: str) -> bool:
     known = imitated_names()
     if known.glued.search(name) is not None:
         return True
-    found = next((one for one in known.domains if f".{name}".find(f".{one}.") >= 0), None)
+    found = next((one for one in known.domains if f".{one}." in f".{name}"), None)
     return found is not None and len(name.rpartition(f"{found}.")[2].rstrip(".")) > _COUNTRY_LETTERS
 
 
@@ -69,8 +71,10 @@ def looks_like_another(name: str) -> bool:
     """Whether the name in lower case, of the host that is called, is made to be taken for another's. In a text, it may
     be what the text warns of."""
     known, labels = imitated_names(), name.rstrip(".").split(".")
-    is_second = len(labels) > _COUNTRY_LETTERS and labels[-1] in known.countries and labels[-2] in _SECOND_LEVELS
-    at = len(labels) - (3 if is_second else 2)
+    has_second_level = (
+        len(labels) > _REGISTERED_LABELS and labels[-1] in known.countries and labels[-2] in _SECOND_LEVELS
+    )
+    at = len(labels) - _REGISTERED_LABELS - has_second_level
     if at < 0:
         return False
     own, registered = labels[:at], labels[at]
@@ -108,11 +112,12 @@ def _in_ascii(label: str) -> str:
 
 
 def _look(text: str) -> str:
-    return text.replace("rn", "m").replace("vv", "w").translate(_ALIKE)
+    return text.replace("rn", "m").replace("vv", "w").translate(_LOOK_ALIKES)
 
 
 def _is_one_off(text: str, name: str) -> bool:
-    """Whether one letter is left out, added, another, or changed places with the next."""
+    """Whether one letter of the name is missing, added or replaced, or two neighbors have changed places, behind
+    the same first letter."""
     if len(name) < _NAME_MIN or text == name or text[:1] != name[:1] or abs(len(text) - len(name)) > 1:
         return False
     at = next((at for at, (one, other) in enumerate(zip(text, name, strict=False)) if one != other), None)
@@ -123,5 +128,5 @@ def _is_one_off(text: str, name: str) -> bool:
         rest[1:] == wanted[1:]
         or rest[1:] == wanted
         or rest == wanted[1:]
-        or (rest[:2] == wanted[1::-1] and rest[2:] == wanted[2:])
+        or (rest[:2] == wanted[:2][::-1] and rest[2:] == wanted[2:])
     )

@@ -8,18 +8,18 @@ from typing import Final
 from headgate.detectors.model import Finding
 from headgate.kernel.canonical_json import JsonValue
 
-_PATH: Final = re.compile(r"(?:/[\w.~-]+)*/api/v1/(?:namespaces/[\w.-]+/)?secrets(?:/[\w.-]+)?")
+_SECRETS_PATH: Final = re.compile(r"(?:/[\w.~-]+)*/api/v1/(?:namespaces/[\w.-]+/)?secrets(?:/[\w.-]+)?")
 _METADATA: Final = re.compile(
     r"application/[\w.+-]+\s*(?:;\s*(?!as=)[\w.=-]+\s*)*;\s*as=PartialObjectMetadata(?:List)?\s*(?:;[^,]*)?"
 )
-_PLACE: Final = "$.http.path"
+_PATH_PLACE: Final = "$.http.path"
 
 
 def without_metadata_reads(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
-    """The findings in a call (``value``) but the path of secrets whose values are not asked for."""
-    if not any(one.place.path == _PLACE for one in findings) or not _asks_for_metadata(value):
+    """The findings in a call (``value``), without those in its path if it asks for the metadata of secrets only."""
+    if not any(one.place.path == _PATH_PLACE for one in findings) or not _asks_for_metadata(value):
         return findings
-    return tuple(one for one in findings if one.place.path != _PLACE)
+    return tuple(one for one in findings if one.place.path != _PATH_PLACE)
 
 
 def _asks_for_metadata(value: JsonValue) -> bool:
@@ -31,6 +31,6 @@ def _asks_for_metadata(value: JsonValue) -> bool:
     accepted = headers.get("accept")
     return (
         isinstance(accepted, str)
-        and _PATH.fullmatch(str(http.get("path", ""))) is not None
+        and _SECRETS_PATH.fullmatch(str(http.get("path", ""))) is not None
         and all(_METADATA.fullmatch(one.strip()) is not None for one in accepted.split(","))
     )

@@ -16,13 +16,15 @@ _NAMES: Final = (
     "pass(?:word|wd|wort|phrase)?|pwd|pw|kennwort|mot de passe|contrase(?:n|\xc3\xb1)a|clave|senha|wachtwoord"
     "|has(?:l|\xc5\x82)o|heslo|l(?:o|\xc3\xb6)senord|adgangskode|passord|salasana|parola"
 )
+"""Bytes of UTF-8 are written as characters of Latin-1, as which the patterns are encoded."""
 _HEADING: Final = FORMS.add(rf"(?im)(?:[,;|\t:] ?|^)[\"']?(?:{_NAMES})[\"']? ?(?:[,;|\t\r\n]|$)".encode("latin-1"))
 _NAME: Final = re.compile(rf"(?i)\s*[\"']?(?:{_NAMES})[\"']?\s*".encode("latin-1"))
-_SIGNS: Final = (b"\t", b";", b"|", b",")
+_COLUMN_SIGNS: Final = (b"\t", b";", b"|", b",")
 _ROWS_MAX: Final = 200
 
 
 def find_password_columns(buffer: bytes, budget: Budget) -> Iterator[Match]:
+    """Values that look chosen as passwords, until a row has another number of columns."""
     for heading in _HEADING.finditer(buffer):
         if not budget.allows_candidate():
             return
@@ -37,7 +39,7 @@ def _below(buffer: bytes, start: int, end: int, text_end: int) -> Iterator[Match
     names = buffer[start:end]
     label = names.find(b": ")  # of a member whose value the table is
     names = names[label + 2 :] if label >= 0 else names
-    sign = next((one for one in _SIGNS if one in names), None)
+    sign = next((one for one in _COLUMN_SIGNS if one in names), None)
     if sign is None:
         return
     cells = names.split(sign)

@@ -13,10 +13,8 @@ from headgate.kernel.canonical_json import JsonValue
 _CARD: Final = "payment_card"
 
 
-class TestCards(Struct, frozen=True):
-    """``hosts``: each for the hosts below it too."""
-
-    __test__ = False  # no class of tests
+class PublishedCards(Struct, frozen=True):
+    """``hosts``: of providers, each for the hosts below it too. ``beginnings``: of numbers that are all for tests."""
 
     hosts: tuple[str, ...]
     beginnings: tuple[str, ...]
@@ -24,17 +22,17 @@ class TestCards(Struct, frozen=True):
 
 
 @cache
-def test_cards() -> TestCards:
+def published_cards() -> PublishedCards:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "test_cards.yaml"))
     document.only("hosts", "beginnings", "numbers")
-    return TestCards(
+    return PublishedCards(
         tuple(document.strings("hosts")), tuple(document.strings("beginnings")), frozenset(document.strings("numbers"))
     )
 
 
 def without_test_cards(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
-    """The findings in a call (``value``) that are no numbers for tests at a provider that published some."""
+    """The findings in a call (``value``), without cards for tests if it goes to a provider that published them."""
     if not any(one.kind == _CARD for one in findings) or not _is_at_provider(value):
         return findings
     return tuple(one for one in findings if one.kind != _CARD or not _is_for_tests(one, value))
@@ -45,7 +43,7 @@ def _is_at_provider(value: JsonValue) -> bool:
     if not isinstance(http, dict) or http.get("scheme") != "https":
         return False
     host = f".{http.get('host', '')}".lower().rstrip(".")
-    return any(host.endswith(f".{one}") for one in test_cards().hosts)
+    return any(host.endswith(f".{one}") for one in published_cards().hosts)
 
 
 def _is_for_tests(finding: Finding, value: JsonValue) -> bool:
@@ -53,5 +51,5 @@ def _is_for_tests(finding: Finding, value: JsonValue) -> bool:
     text = None if span is None else text_at_path(value, span.path)
     if text is None or span is None:
         return False
-    number, known = "".join(one for one in text[span.start : span.end] if one.isdigit()), test_cards()
+    number, known = "".join(one for one in text[span.start : span.end] if one.isdigit()), published_cards()
     return number in known.numbers or number.startswith(known.beginnings)

@@ -31,7 +31,7 @@ _NUMBER: Final = re.compile(rb"(?:[>;|,\t\n\"] ?|^)([0-9][0-9 ./-]{5,12}[0-9A-Z]
 
 
 class Row(Struct, frozen=True):
-    """Where the date of birth stands; ``name``, and where the cells with numbers stand."""
+    """``start`` and ``end``: of the date of birth. ``numbers``: where the cells with numbers begin and end."""
 
     start: int
     end: int
@@ -40,7 +40,7 @@ class Row(Struct, frozen=True):
 
 
 def unnamed_rows(buffer: bytes, budget: Budget) -> Iterator[Row]:
-    """Those with a name."""
+    """The rows in which a name stands beside the date of birth."""
     for number, birth in enumerate(_BIRTH.finditer(buffer)):
         if number >= _ROWS_MAX or not budget.allows_candidate():
             return

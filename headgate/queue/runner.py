@@ -35,8 +35,8 @@ _STOP_SECONDS: Final = 8.0
 _FIRST_PAUSE_SECONDS: Final = 0.5
 _LAST_PAUSE_SECONDS: Final = 5.0
 _CONNECTIONS: Final = 4
-_APART_SECONDS: Final = 0.1
-"""Between the first questions of two workers. Together they would take all connections, each of 4 MiB in the server."""
+_BETWEEN_STARTS_SECONDS: Final = 0.1
+"""Between the first queries of two workers. Together they would take all connections, each of 4 MiB in the server."""
 _CHANNEL: Final = "procrastinate_queue_v1#"
 _TELL_OF_SCHEDULED: Final[LiteralString] = """
     SELECT pg_notify('procrastinate_queue_v1#' || due.queue_name, '{"type": "job_inserted", "job_id": 0}')
@@ -111,7 +111,7 @@ class JobRunner:
         async with self._app.open_async():
             self._workers = [self._worker(queue, places) for queue, places in self._places.items()]
             workers = [
-                tasks.start(self._begin(worker, place * _APART_SECONDS), name=f"jobs of {worker.worker_name}")
+                tasks.start(self._begin(worker, place * _BETWEEN_STARTS_SECONDS), name=f"jobs of {worker.worker_name}")
                 for place, worker in enumerate(self._workers)
             ]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
@@ -138,7 +138,7 @@ class JobRunner:
                 await tasks.close()
 
     async def _begin(self, worker: Worker, after_seconds: float) -> None:
-        """A worker that is stopped before it runs would run for ever."""
+        """Starts a worker unless the runner has stopped: a worker that is stopped before it runs never ends."""
         await asyncio.sleep(after_seconds)
         if worker in self._workers:
             await worker.run()

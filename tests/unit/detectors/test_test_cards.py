@@ -6,7 +6,7 @@ import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.payments import passes_luhn
-from headgate.detectors.test_cards import test_cards as published
+from headgate.detectors.test_cards import published_cards
 from headgate.kernel.canonical_json import JsonValue
 
 _REAL = "4929 1234 5678 9015"
@@ -42,4 +42,4 @@ def test_another_card_is_a_finding_at_a_provider_too() -> None:
 
 
 def test_each_published_number_is_one_of_a_card() -> None:
-    assert [one for one in published().numbers if not passes_luhn(one)] == []
+    assert [one for one in published_cards().numbers if not passes_luhn(one)] == []
