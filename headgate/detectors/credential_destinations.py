@@ -5,7 +5,6 @@ Without this table, signing in would be a finding. Policies except header fields
 """
 
 import re
-from fnmatch import fnmatchcase
 from functools import cache
 from typing import Final
 
@@ -13,22 +12,21 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.keyed_products import KeyedProduct, keyed_products_of, parameter_of
+from headgate.detectors.keyed_products import WITHOUT_FORM, KeyedProduct, keyed_products_of, parameter_of
+from headgate.detectors.log_in_bodies import WITHOUT_VENDOR
 from headgate.detectors.log_ins import is_log_in
 from headgate.detectors.model import Finding, text_at_path
 from headgate.detectors.secret_stores import is_kept
+from headgate.detectors.service_hosts import fits_host
 from headgate.detectors.token_audience import belongs_to
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
-_SIGNS_IN: Final = frozenset(("password", "token", "json_web_token", "jwt"))
-_TOKEN_FIELD: Final = (
-    re.compile(  # RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1
-        r"\$\.body\.(?:assertion|client_assertion|refresh_token|subject_token|actor_token|id_token|token|jwt)(?:\[0\])?"
-    )
+_TOKEN_FIELD: Final = re.compile(
+    r"\$\.body\.(?:assertion|client_assertion|refresh_token|subject_token|actor_token|id_token|token|jwt)(?:\[0\])?"
 )
+"""RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1."""
 _WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
-_WITHOUT_FORM: Final = "token"
 
 
 class _Destination(Struct, frozen=True):
@@ -39,11 +37,8 @@ class _Destination(Struct, frozen=True):
 
     def holds(self, host: str, path: str) -> bool:
         # Only whole labels: evil-github.com is not below github.com.
-        below = host == self.host or host.endswith(f".{self.host}") or ("*" in self.host and self._fits(host))
+        below = host == self.host or host.endswith(f".{self.host}") or ("*" in self.host and fits_host(host, self.host))
         return below and (path == self.path or path.startswith(f"{self.path}/") or not self.path)
-
-    def _fits(self, host: str) -> bool:
-        return host.count(".") == self.host.count(".") and fnmatchcase(host, self.host)
 
 
 type _ByVendor = tuple[tuple[str, tuple[_Destination, ...]], ...]
@@ -88,9 +83,9 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
         for one in findings
         if not (
             one.kind.startswith(sign_in)
-            or (sign_in and one.kind in _SIGNS_IN)
+            or (sign_in and one.kind in WITHOUT_VENDOR)
             or (one.kind.startswith(query) and one.place.path.startswith(_QUERY))
-            or (one.kind == _WITHOUT_FORM and parameter_of(one.place) in names)
+            or (one.kind == WITHOUT_FORM and parameter_of(one.place) in names)
         )
     )
     if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):

@@ -15,10 +15,10 @@ from msgspec import Struct
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget
-from headgate.detectors.log_ins import label_names
 from headgate.detectors.model import Finding, Place, masked_sample
 from headgate.detectors.public_hosts import is_public
 from headgate.detectors.secrets import find_secrets
+from headgate.detectors.service_hosts import label_names
 from headgate.kernel.canonical_json import JsonValue
 
 

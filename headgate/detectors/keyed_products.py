@@ -9,14 +9,14 @@ from typing import Final
 from msgspec import Struct
 
 from headgate.configuration.yaml_document import Section
-from headgate.detectors.log_ins import is_elsewhere, label_names
+from headgate.detectors.log_ins import is_own_service
 from headgate.detectors.model import Finding, Place
-from headgate.detectors.public_hosts import is_public
 
 _PARAMETER: Final = re.compile(
     r"\$\.(?:http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?|body(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])\[[0-9]+\])"
 )
-_WITHOUT_FORM: Final = "token"
+WITHOUT_FORM: Final = "token"
+"""The kind of a key that no vendor's form tells."""
 
 
 class KeyedProduct(Struct, frozen=True):
@@ -28,10 +28,10 @@ class KeyedProduct(Struct, frozen=True):
 
     def takes(self, finding: Finding, host: str, path: str) -> bool:
         return (
-            finding.kind == _WITHOUT_FORM
+            finding.kind == WITHOUT_FORM
             and parameter_of(finding.place) in self.names
             and any(fnmatchcase(path, one) for one in self.paths)
-            and (not is_public(host) or (label_names(host, self.named) and not is_elsewhere(host)))
+            and is_own_service(host, self.named)
         )
 
 

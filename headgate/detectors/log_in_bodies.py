@@ -9,7 +9,8 @@ from msgspec import Struct
 from headgate.detectors.model import Finding
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
-_KINDS: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+WITHOUT_VENDOR: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+"""Kinds of credentials that do not say whose they are."""
 _FIELD: Final = re.compile(r"\$\.body((?:\.[A-Za-z0-9_]+|\['[^'\]]+'\])+)(?:\[0\])?")
 _NAME: Final = re.compile(r"\.([A-Za-z0-9_]+)|\['([^'\]]+)'\]")
 _JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
@@ -21,11 +22,14 @@ _DEPTH_MAX: Final = 6
 
 
 class FieldNames(Struct, frozen=True):
-    """In lower case, of a member of an object with its way (``data.password``; ``data.*``: all members).
+    """Names in lower case; of a member of an object with its path (``data.password``; ``data.*``: all members).
 
-    ``secrets`` take a password, no log-in without one of ``users``; ``alone`` take a token; ``of_programs``: the secret
-    of who signs in for a user, beside one of them; ``states``: what the server gave in the step before, which says who
-    signs in, and goes back to it; ``beside``: what else such a body has."""
+    - ``secrets`` hold a password. It is a log-in only beside one of ``users`` or ``states``.
+    - ``alone`` hold a token, which says by itself whose it is.
+    - ``of_programs`` hold the secret of the program that signs in, which may stand beside one of the two.
+    - ``states`` hold what the server gave in the step before.
+    - ``beside``: what else such a body has.
+    """
 
     secrets: frozenset[str]
     alone: frozenset[str]
@@ -36,10 +40,10 @@ class FieldNames(Struct, frozen=True):
 
     def takes(self, name: str) -> bool:
         """Whether it may stand beside the secret."""
-        if name in self.beside or name in self.users or name in self.of_programs or name in self.alone:
+        if any(name in one for one in (self.beside, self.users, self.of_programs, self.alone, self.states)):
             return True
         around, dot, _ = name.rpartition(".")
-        return name in self.states or bool(dot and f"{around}.*" in self.beside)
+        return bool(dot) and f"{around}.*" in self.beside
 
 
 class LogIn(Struct, frozen=True):
@@ -58,20 +62,20 @@ class LogIn(Struct, frozen=True):
         }
         if any(len(text) > limits[name] for name, text in self.fields.items()):
             return False
-        others = self.fields.keys() - self.found
-        if not all(map(names.takes, others)):
+        if not all(map(names.takes, self.fields.keys() - self.found)):
             return False
         secrets = self.found - names.states
-        whose = secrets - names.of_programs or secrets
-        if len(whose) > 1 or len(secrets) > _SECRETS_MAX:
+        # A program may sign in for itself: then its secret is the credential.
+        credential = secrets - names.of_programs or secrets
+        if len(credential) > 1 or len(secrets) > _SECRETS_MAX:
             return False
-        says_who = bool(self.fields.keys() & (names.users | names.states) - whose)
-        return whose <= names.alone or (whose <= names.secrets and says_who)
+        says_who = bool(self.fields.keys() & (names.users | names.states) - credential)
+        return credential <= names.alone or (credential <= names.secrets and says_who)
 
 
 def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
     """None: the body has something else, or a finding is no field of its own there."""
-    names = [_name_of(one) for one in findings if one.kind in _KINDS and not one.place.steps]
+    names = [_name_of(one) for one in findings if one.kind in WITHOUT_VENDOR and not one.place.steps]
     found = {one for one in names if one is not None}
     if not isinstance(body, dict) or len(found) < len(findings):
         return None

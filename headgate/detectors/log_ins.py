@@ -15,19 +15,15 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.imitated_hosts import imitated_names
 from headgate.detectors.log_in_bodies import FieldNames, LogIn, log_in_of
 from headgate.detectors.model import Finding
 from headgate.detectors.public_hosts import is_public
+from headgate.detectors.service_hosts import fits_host, label_names
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _LISTS: Final = ("secrets", "alone", "of_programs", "users", "states", "beside")
 _PLACES: Final = ("hosts", "named", "paths", "query")
 _TEXT_MAX: Final = 256
-_WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
-_REGISTERED_LABELS: Final = 2
-_COUNTRY_LETTERS: Final = 2
-_TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
 _DOMAIN_PART: Final = re.compile(r"(?i)(?:^|,) *dc=([a-z0-9-]+)")
 _WHOLE_DOMAIN: Final = re.compile(r"(?:[a-z0-9-]+\.)+[a-z0-9-]+")
 
@@ -43,27 +39,8 @@ class Product(Struct, frozen=True):
     names: FieldNames
 
     def takes(self, host: str, path: str) -> bool:
-        return any(path.count("/") == one.count("/") and fnmatchcase(path, one) for one in self.paths) and (
-            self._is_at(host)
-        )
-
-    def _is_at(self, host: str) -> bool:
-        if any(host.count(".") == one.count(".") and fnmatchcase(host, one) for one in self.hosts):
-            return True
-        return bool(self.named) and (not is_public(host) or (label_names(host, self.named) and not is_elsewhere(host)))
-
-
-def label_names(host: str, words: frozenset[str]) -> bool:
-    """Whether the first label of a host below somebody's domain is one of the words, or has it between its hyphens."""
-    first, *others = host.split(".")
-    middle = others[:-_REGISTERED_LABELS]
-    if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
-        return False
-    if len(others) > _REGISTERED_LABELS and others[-2] in _TOP_LEVELS and len(others[-1]) > _COUNTRY_LETTERS:
-        return False  # id.vendor.tv.example, and not id.vendor.com.au
-    if imitated_names().countries.intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
-        return False
-    return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
+        is_path = any(path.count("/") == one.count("/") and fnmatchcase(path, one) for one in self.paths)
+        return is_path and (any(fits_host(host, one) for one in self.hosts) or is_own_service(host, self.named))
 
 
 class LogIns(Struct, frozen=True):
@@ -94,6 +71,11 @@ def log_ins() -> LogIns:
 def is_elsewhere(host: str) -> bool:
     """Whether anyone has a host there at once."""
     return host.endswith(log_ins().elsewhere)
+
+
+def is_own_service(host: str, named: frozenset[str]) -> bool:
+    """Whether a host of one's own may run the product that the words name: in one's own network it needs no name."""
+    return bool(named) and (not is_public(host) or (label_names(host, named) and not is_elsewhere(host)))
 
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:

@@ -1,0 +1,30 @@
+"""Hosts that are named as the product that runs there (``grafana.northwind.example``), and patterns of hosts."""
+
+import re
+from fnmatch import fnmatchcase
+from typing import Final
+
+from headgate.detectors.imitated_hosts import imitated_names
+
+_WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
+_REGISTERED_LABELS: Final = 2
+_COUNTRY_LETTERS: Final = 2
+_TOP_LEVELS: Final = frozenset(("com", "net", "org", "io", "tv", "ai", "app"))
+
+
+def fits_host(host: str, pattern: str) -> bool:
+    """Whether the host fits the pattern, in which ``*`` is within one label."""
+    return host.count(".") == pattern.count(".") and fnmatchcase(host, pattern)
+
+
+def label_names(host: str, words: frozenset[str]) -> bool:
+    """Whether the first label of a host below somebody's domain is one of the words, or has it between its hyphens."""
+    first, *others = host.split(".")
+    middle = others[:-_REGISTERED_LABELS]
+    if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
+        return False
+    if len(others) > _REGISTERED_LABELS and others[-2] in _TOP_LEVELS and len(others[-1]) > _COUNTRY_LETTERS:
+        return False  # id.vendor.tv.example, and not id.vendor.com.au
+    if imitated_names().countries.intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
+        return False
+    return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
