@@ -350,7 +350,7 @@ def test_what_must_not_be_told_is_a_finding_in_a_search(text: str) -> None:
         "is it legal for the board when they do not tell the shareholders about the sale of a branch before the call?",
     ],
 )
-def test_a_question_is_none(text: str) -> None:
+def test_a_question_is_no_order(text: str) -> None:
     assert _issues("/search", q=text) == ()
 
 

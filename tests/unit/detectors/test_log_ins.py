@@ -135,7 +135,7 @@ _STEPS: list[tuple[str, str, Any, dict[str, Any]]] = [
         {},
     ),
     (
-        "neilo.webuntis.com",
+        "mese.webuntis.com",
         "/WebUntis/jsonrpc.do",
         {"id": 1, "method": "authenticate", "params": {**_USER, "client": "x"}},
         {"school": ["n"]},

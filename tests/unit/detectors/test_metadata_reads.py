@@ -59,7 +59,7 @@ def test_metadata_are_no_secrets(accept: str) -> None:
         f"{_LIST};",
     ],
 )
-def test_where_values_may_be_answered_it_is_a_read(accept: str | None) -> None:
+def test_a_read_that_may_return_values_is_a_finding(accept: str | None) -> None:
     assert _found(accept)
 
 

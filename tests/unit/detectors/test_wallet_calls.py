@@ -28,20 +28,17 @@ _ZCASH = _base58_check(b"\x1c\xb8" + sha256(b"a coin").digest()[:20])
 _TO = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"  # ERC-55
 _PADDED = f"{_TO[2:].lower():0>64}"
 _AMOUNT = f"{10**18:064x}"
-_WORDS = [
-    "panda",
-    "eyebrow",
-    "bullet",
-    "gorilla",
-    "call",
-    "smoke",
-    "muffin",
-    "taste",
-    "mesh",
-    "discover",
-    "soft",
-    "ostrich",
-]
+# Of BIP 39's list, with right checksums.
+_WORDS = (
+    *("honey", "aerobic", "leopard", "inquiry", "enact", "elbow"),
+    *("warfare", "music", "energy", "thumb", "defense", "grab"),
+)
+_LONG = (
+    *("cousin", "ethics", "edit", "credit", "concert", "route"),
+    *("have", "leader", "mail", "camera", "super", "please"),
+    *("shine", "story", "mirror", "memory", "sunset", "target"),
+    *("snake", "flavor", "deliver", "shallow", "carry", "dignity"),
+)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +84,7 @@ _WORDS = [
         {
             "method": "POST",
             "path": "/api/v2/profile",
-            "withdrawalWallet": "ltc1q7eaya0cvnv073gycuueng2w54qpy0pf548rjl3",
+            "withdrawalWallet": "ltc1qw508d6qejxtdg4y5r3zarvary0c5xw7kgmn4n9",
         },
         {"method": "POST", "path": "/settings/payments", "donation_address": _ZCASH},
         {"method": "POST", "path": "/change-payout", "payout_address": _DOGE},
@@ -150,7 +147,7 @@ def test_money_and_wallets_that_leave_are_found(value: JsonValue) -> None:
         {"method": "POST", "path": "/txs", "note": "please review"},
     ],
 )
-def test_reading_and_paying_who_is_known_pass(value: JsonValue) -> None:
+def test_reads_and_payments_to_known_recipients_pass(value: JsonValue) -> None:
     assert assess(EmbeddedModel.COMMANDS, value).risk_score < _THRESHOLD
 
 
@@ -160,39 +157,17 @@ def test_reading_and_paying_who_is_known_pass(value: JsonValue) -> None:
         {"note": _WIF[::-1]},
         {"note": _BIP38},
         {"t": "code " + _BIP38[::-1] + " end"},
-        {"values": [["panda eyebrow bullet gorilla call smoke"], ["muffin taste mesh discover soft ostrich"]]},
+        {"values": [[" ".join(_WORDS[:6])], [" ".join(_WORDS[6:])]]},
         {
-            "a": "panda, eyebrow, bullet",
-            "b": "gorilla, call, smoke",
+            "a": ", ".join(_WORDS[0:3]),
+            "b": ", ".join(_WORDS[3:6]),
             "x": "7",
-            "c": "muffin, taste, mesh",
-            "d": "discover, soft, ostrich",
+            "c": ", ".join(_WORDS[6:9]),
+            "d": ", ".join(_WORDS[9:12]),
         },
-        {f"word_{i}": [w] for i, w in enumerate([*_WORDS[:-1], "ostrrich"])},
+        {f"word_{i}": [w] for i, w in enumerate([*_WORDS[:-1], "grabb"])},
         {f"w[{i}]": w for i, w in enumerate(_WORDS, 1)},
-        {
-            f"mnemonicWord{i:02}": w
-            for i, w in enumerate(
-                [
-                    *_WORDS,
-                    *[
-                        "alcohol",
-                        "speed",
-                        "nation",
-                        "flash",
-                        "devote",
-                        "level",
-                        "hobby",
-                        "quick",
-                        "inner",
-                        "drive",
-                        "ghost",
-                        "insidee",
-                    ],
-                ],
-                1,
-            )
-        },
+        {f"mnemonicWord{i:02}": w for i, w in enumerate([*_LONG[:-1], "dignitty"], 1)},
     ],
 )
 def test_keys_and_phrases_in_other_forms_are_found(value: JsonValue) -> None:

@@ -35,8 +35,8 @@ _KEY = base64.b64encode(b"-----BEGIN RSA PRIVATE KEY-----" + _CHANCE.randbytes(6
 @pytest.mark.parametrize(
     "value",
     [
-        {"t": f"root:$6${_letters(8)}${_letters(86)}:19802:0:99999:7:::\ndaemon:*:19576:0:99999:7:::"},
-        {"t": f"svc:$y$j9T${_letters(22)}${_letters(43)}:19811:0:99999:7:::"},
+        {"t": f"root:$6${_letters(8)}${_letters(86)}:20011:0:90:7:::\nbin:*:19990:0:90:7:::"},
+        {"t": f"svc:$y$j9T${_letters(22)}${_letters(43)}:20012:0:90:7:::"},
         {"t": f"Administrator:500:aad3b435b51404eeaad3b435b51404ee:{_digits(32)}:::"},
         {"t": f"$krb5tgs$23$*svc$CORP.LOCAL$corp/svc*${_digits(32)}${_digits(200)}"},
         {"t": "insert " + ",".join(f"({at},'u{at}@x.example','$2y$10${_letters(53)}')" for at in range(3))},
