@@ -9,7 +9,7 @@ identifiers or to JSON, and not to words and lines.
 import base64
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 from urllib.parse import unquote
@@ -97,14 +97,7 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     texts = [*((None, one) for one in (*segments, *_joined_segments(path), *joined_uuids(segments))), *parameters]
     texts += [(None, one) for one in joined_pieces(parameters)]
     plain = [*((None, unquote(one)) for one in segments), *parameters]
-    values = [one for _, one in parameters]
-    spread = [
-        *((one, PROSE_IN_ADDRESS, _PROSE) for one in (words_in_pieces(segments), words_in_pieces(values))),
-        *(
-            (one, ENCODED_IN_ADDRESS, _ENCODED)
-            for one in (characters_in_pieces(segments), characters_in_pieces(values))
-        ),
-    ]
+    spread = [*_spread(segments), *_spread([one for _, one in parameters])]
     host = str(known.get("host", ""))
     body = value.get("body") if isinstance(value, dict) else None
 
@@ -117,9 +110,8 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
                 return
             for kind, where, confidence in _judged(parameter, text, budget, known):
                 yield from _places(buffer, where, kind, confidence)
-        for words, kind, confidence in spread:
-            if words is not None:
-                yield from _places(buffer, words, kind, confidence)
+        for text, kind, confidence in spread:
+            yield from _places(buffer, text, kind, confidence)
         if has_text(host):
             yield from _places(buffer, host, ENCODED_IN_ADDRESS, _ENCODED)
         if names_persons(plain, budget):
@@ -157,6 +149,15 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
             yield DISGUISED_IN_ADDRESS, text, _DISGUISED
         elif is_out_of_place(plain, parameter, is_picture=_is_of_picture(http)):
             yield PROSE_IN_ADDRESS, text, _PROSE
+
+
+def _spread(values: Sequence[str]) -> Iterator[tuple[str, str, float]]:
+    """Texts of which each value is a word or a character."""
+    words, characters = words_in_pieces(values), characters_in_pieces(values)
+    if words is not None:
+        yield words, PROSE_IN_ADDRESS, _PROSE
+    if characters is not None:
+        yield characters, ENCODED_IN_ADDRESS, _ENCODED
 
 
 def _judged_without_spaces(parameter: str | None, text: str, plain: str) -> Iterator[tuple[str, str, float]]:

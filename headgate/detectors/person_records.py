@@ -30,8 +30,10 @@ _CONTACTS_MIN: Final = 4
 """Persons with a mail address and a telephone number. A thread of mails has two or three signatures."""
 _PRIVATE_MIN: Final = 3
 """Persons with a date of birth, a street or a private column beside another kind."""
+_PERSONS_MIN: Final = 2
 _PRIVATE_OF_EACH: Final = 2
-"""Private columns, of two persons. One may have two telephone numbers and names, but hardly two mail addresses."""
+"""Private columns of each of two persons, who have two mail addresses or dates of birth. One person may have two
+telephone numbers and names, but hardly those."""
 _NUMBERS_MIN: Final = 10
 _STREETS_MIN: Final = 8
 _MAILS_MIN: Final = 50
@@ -130,14 +132,15 @@ class Facts(Struct):
     def confidence(self) -> float | None:
         """None: they are no records of persons."""
         mails, numbers, births, streets = map(self.count, (Fact.MAIL, Fact.NUMBER, Fact.BIRTH, Fact.STREET))
-        reached = sorted((mails, numbers, streets), reverse=True)
+        names, private = self.count(Fact.NAME), self.count(Fact.PRIVATE)
+        most, second, _ = sorted((mails, numbers, streets), reverse=True)
         several = (
-            reached[1] >= _CONTACTS_MIN
+            second >= _CONTACTS_MIN
             or births >= _BIRTHS_MIN
-            or min(births, max(*reached, self.count(Fact.NAME))) >= _PRIVATE_MIN
-            or min(self.count(Fact.PRIVATE), max(*reached, births, self.count(Fact.NAME))) >= _PRIVATE_MIN
-            or min(self.count(Fact.PRIVATE) // _PRIVATE_OF_EACH, max(mails, births)) >= _PRIVATE_OF_EACH
-            or min(streets, self.count(Fact.NAME)) >= _CONTACTS_MIN
+            or min(births, max(most, names)) >= _PRIVATE_MIN
+            or min(private, max(most, births, names)) >= _PRIVATE_MIN
+            or min(private // _PRIVATE_OF_EACH, max(mails, births)) >= _PERSONS_MIN
+            or min(streets, names) >= _CONTACTS_MIN
             or numbers >= _NUMBERS_MIN
             or streets >= _STREETS_MIN
             or mails >= _MAILS_MIN

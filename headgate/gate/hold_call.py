@@ -33,8 +33,8 @@ from headgate.policies.model import Decision
 type HoldWatch = Callable[[HeldCall], AbstractContextManager[None]]
 """Around each wait for a person."""
 
-
 _UNWATCHED: Final = nullcontext()
+"""One for all calls, as each held call would keep its own."""
 
 
 def unwatched(_held: HeldCall) -> AbstractContextManager[None]:

@@ -111,8 +111,10 @@ class JobRunner:
         async with self._app.open_async():
             self._workers = [self._worker(queue, places) for queue, places in self._places.items()]
             workers = [
-                tasks.start(self._begin(worker, place * _BETWEEN_STARTS_SECONDS), name=f"jobs of {worker.worker_name}")
-                for place, worker in enumerate(self._workers)
+                tasks.start(
+                    self._begin(worker, position * _BETWEEN_STARTS_SECONDS), name=f"jobs of {worker.worker_name}"
+                )
+                for position, worker in enumerate(self._workers)
             ]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
             sides = [
