@@ -23,6 +23,9 @@ from headgate.kernel.canonical_json import JsonValue
 
 
 class Home(Struct, frozen=True):
+    """``begins``: how a vendor's credentials begin. ``hosts``: the vendor's, each for the hosts below it too.
+    ``named``: words of the first label of a host of one's own that takes them."""
+
     begins: tuple[str, ...]
     hosts: tuple[str, ...]
     named: frozenset[str]

@@ -44,7 +44,8 @@ def is_source(text: str) -> bool:
 
 def is_assignments(segment: str) -> bool:
     """Whether a segment of a path, as it is sent, has several assignments in encoded signs: a configuration or a rule
-    in the name of a file. What servers read there they take as it is, and addresses in a path have their own."""
+    in the name of a file. Parameters that a server reads from a path are not encoded, and an address in a path has
+    assignments of its own."""
     if segment.upper().count("%3D") < _ASSIGNED_MIN or "%3A%2F%2F" in segment.upper():
         return False
     parts = re.split(r"[;|\n]", unquote(segment))

@@ -42,11 +42,12 @@ _FIELD_OF_LAST: Final = FORMS.add(rb"1[12]\]?: [A-Za-z]{3,8}(?:\n\x00|$)")
 _NUMBERED_FIELD: Final = BytePattern(
     rb"(?m)^(?:[\w ]{0,60} )?([A-Za-z_\[.-]{0,24}?)0?([0-9]{1,2})\]?: ([A-Za-z]{3,8})$"
 )
-_FIELDS_KNOWN: Final = 0.9
+_LISTED_SHARE_MIN: Final = 0.9
+"""Of the words in numbered fields: one in twelve may be misread."""
 _GROUP: Final = BytePattern(rb"(?im)^(?:[^\n:]*: )?((?:[a-z]{3,8}[ ,]{1,2}){2,11}[a-z]{3,8})$")
-"""All of a value."""
-_BETWEEN_GROUPS: Final = 2
-"""Other values: a number before, a note behind."""
+"""A value of words only."""
+_VALUES_BETWEEN_MAX: Final = 2
+"""A number before a group, a note behind it."""
 _BETWEEN_BYTES: Final = 80
 _ABOUT_A_WALLET: Final = BytePattern(
     rb"(?i)wallet|metamask|mnemonic|\b(?:seed|bip-?39|trezor|semilla|billetera|monedero|portafoglio|portefeuille|carteira)\b"
@@ -105,7 +106,7 @@ def _in_groups(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _are_neighbours(between: bytes) -> bool:
-    return len(between) <= _BETWEEN_BYTES and between.count(SEPARATOR) <= _BETWEEN_GROUPS + 1
+    return len(between) <= _BETWEEN_BYTES and between.count(SEPARATOR) <= _VALUES_BETWEEN_MAX + 1
 
 
 def _in_fields(buffer: bytes, budget: Budget) -> Iterator[Match]:
@@ -120,7 +121,7 @@ def _in_fields(buffer: bytes, budget: Budget) -> Iterator[Match]:
         words = [numbered[number] for number in sorted(numbered)]
         is_whole = len(words) in _LENGTHS and max(numbered) - min(numbered) == len(words) - 1
         listed = sum(one.text in recovery_words() for one in words)
-        if is_whole and listed >= _FIELDS_KNOWN * len(words) and _is_phrase(words):
+        if is_whole and listed >= _LISTED_SHARE_MIN * len(words) and _is_phrase(words):
             yield Match(RECOVERY_PHRASE, words[0].start, words[0].end, _FOUND)
 
 

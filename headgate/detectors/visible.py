@@ -20,7 +20,7 @@ _EXCESS_MARKS: Final = re2.compile(rf"\p{{M}}{{{_MARKS_MAX + 1}}}")
 _NOT_ASCII: Final = re.compile(r"[^\x00-\x7f]+")
 _INVISIBLE: Final = "\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff"
 _SPREAD: Final = re.compile(rf"[!-~](?:[{_INVISIBLE}] ?[{_INVISIBLE}]{{0,4}}[!-~]){{5,}}")
-"""Letters and digits with what nobody sees between any two; soft hyphens stand between syllables."""
+"""Characters with an invisible one between any two. A soft hyphen between syllables is ordinary."""
 _UNSEEN: Final = re.compile("[^!-~ ]+")
 _MAIL: Final = re.compile(r"\S+@[\w-]+\.[\w.-]+")
 _SPREAD_MAX: Final = 64
@@ -43,8 +43,8 @@ def visible(text: str) -> tuple[str, bool]:
 
 
 def spread_words(text: str) -> list[str]:
-    """Words that somebody set apart letter by letter with invisible characters, as they are seen. Not mail addresses,
-    which tell what they are."""
+    """Words whose letters invisible characters set apart, without these. Mail addresses are left out: they have a form
+    that detectors know."""
     if text.isascii():
         return []
     runs = islice(_SPREAD.finditer(text), _SPREAD_MAX)
