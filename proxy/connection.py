@@ -9,7 +9,7 @@ ends its call, where mitmproxy leaves the client waiting. What is read is handle
 import asyncio
 import time
 from asyncio import StreamReader, StreamWriter
-from collections import defaultdict
+from collections import defaultdict, deque
 from contextlib import nullcontext
 from time import perf_counter
 from traceback import format_exc
@@ -27,7 +27,6 @@ from headgate.kernel.wake_signal import WakeSignal
 from proxy.commands import Awaited, TunnelOpened
 from proxy.cycles import take_apart
 from proxy.dispatch import GateAddonManager, HookChain, Waiting, fail_closed
-from proxy.event_queue import EventQueue
 from proxy.turns import Timed, Turns
 
 _log = structlog.get_logger(__name__)
@@ -96,7 +95,7 @@ class GateConnection(server.LiveConnectionHandler):
         self.caught_up = WakeSignal()
         self._addons = addons
         self._tasks = tasks
-        self._queue = EventQueue()
+        self._queue: deque[events.Event] = deque()
         self._busy = False
         self._outgoing: list[tuple[StreamWriter, list[bytes]]] = []
         self._closing = False

@@ -5,6 +5,8 @@ Postgres. A lost message or a Valkey outage therefore costs half a second and no
 """
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
@@ -54,13 +56,23 @@ class Waiter:
         self._is_woken = False
 
 
+class _Turn:
+    """``takers``: who has it or waits for it."""
+
+    __slots__ = ("lock", "takers")
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.takers = 0
+
+
 class WakeUps:
     """The waiters of this process by approval, in order of arrival."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiters: dict[str, list[Waiter]] = {}
-        self._turns: dict[str, asyncio.Lock] = {}
+        self._turns: dict[str, _Turn] = {}
 
     @property
     def held(self) -> int:
@@ -76,12 +88,20 @@ class WakeUps:
         waiters.remove(waiter)
         if not waiters:
             del self._waiters[approval_id]
-            self._turns.pop(approval_id, None)
 
-    def turn(self, approval_id: str) -> asyncio.Lock:
+    @asynccontextmanager
+    async def turn(self, approval_id: str) -> AsyncIterator[None]:
         """Lets one waiter of an approval proceed at a time, in order of arrival: the first that is still connected
         uses it."""
-        return self._turns.setdefault(approval_id, asyncio.Lock())
+        turn = self._turns.setdefault(approval_id, _Turn())
+        turn.takers += 1
+        try:
+            async with turn.lock:
+                yield
+        finally:
+            turn.takers -= 1
+            if not turn.takers:
+                del self._turns[approval_id]
 
     def wake(self, approval_id: str) -> None:
         for waiter in self._waiters.get(approval_id, ()):

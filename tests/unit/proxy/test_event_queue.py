@@ -4,6 +4,7 @@ from collections import deque
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mitmproxy.connection import Client
@@ -17,15 +18,20 @@ from proxy.event_queue import EventQueue, use_event_queues
 _INIT = Layer.__init__
 
 
-@given(st.lists(st.sampled_from(("append", "popleft"))))
+@given(st.lists(st.sampled_from(("append", "popleft", "append", "popleft", "clear"))))
 def test_the_order_is_that_of_a_deque(steps: list[str]) -> None:
     mine, theirs, made = EventQueue(), deque[events.Event](), 0
+    with pytest.raises(IndexError):
+        mine.popleft()
     for step in steps:
         if step == "append":
             made += 1
             event = cast("events.Event", SimpleNamespace(number=made))
             mine.append(event)
             theirs.append(event)
+        elif step == "clear":
+            mine.clear()
+            theirs.clear()
         elif theirs:
             assert mine.popleft() is theirs.popleft()
         assert list(mine) == list(theirs)
