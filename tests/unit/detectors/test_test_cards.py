@@ -22,6 +22,7 @@ def _found(host: str, body: Any, scheme: str = "https") -> bool:
     [
         ("api.stripe.com", "4242424242424242"),
         ("api.stripe.com", "4000 0025 0000 3155"),
+        ("api.stripe.com", "4000000000009995"),
         ("checkout-test.adyen.com", "5555-4444-3333-1111"),
         ("payments.sandbox.braintree-api.com", "4111111111111111"),
     ],
@@ -43,3 +44,8 @@ def test_another_card_is_a_finding_at_a_provider_too() -> None:
 
 def test_each_published_number_is_one_of_a_card() -> None:
     assert [one for one in published_cards().numbers if not passes_luhn(one)] == []
+
+
+def test_a_number_that_begins_like_published_ones_is_a_finding() -> None:
+    assert passes_luhn("4000008731460296")
+    assert _found("api.stripe.com", {"number": "4000008731460296"})
