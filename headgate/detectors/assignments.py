@@ -40,6 +40,7 @@ _IN_ARN: Final = BytePattern(rb":[0-9]{12}:")
 """Before the kind of a resource: ``arn:aws:secretsmanager:eu-west-1:123456789012:secret:orders/db``."""
 _WORDS: Final = r"((?:[ \t]+[^\s:=\x00]{1,24}){0,6})"
 
+_NAME_BEFORE: Final = BytePattern(rb"[\w-]+$")
 _ASSIGNED: Final = BytePattern((_REST_OF_NAME + _SIGN + _VALUE).encode())
 _NAME_APART: Final = r"(?:[\w.\-]{0,24}(?:token|key|secret|password|auth)[ \t]+)"
 _OF_SERVICE: Final = BytePattern((rf"(?:([ \t\w.\-]{{0,32}})\\*{_SIGN}|{_NAME_APART}){_VALUE}").encode())
@@ -64,6 +65,8 @@ def assigned_value(
         return None
     reach = min(len(buffer), end + _REACH_BYTES)
     match = _ASSIGNED.match(buffer, end, reach)
+    if match is not None and _is_harmless_name(buffer, start, end + len(match[1]), formats):
+        return None
     if match is not None and not (assignment.by_person and (match[2] or b" ")[:1] in b"\r\n"):
         found = _judge(match, range(3, 7), assignment, formats)
         if found is not None:
@@ -121,6 +124,12 @@ def _judge(match: ByteMatch, groups: range, assignment: Assignment, formats: Sec
 
 def _has_harmless_ending(rest: bytes, formats: SecretFormats) -> bool:
     return rest.decode("latin-1").lower().rstrip("_-.").endswith(formats.harmless_endings)
+
+
+def _is_harmless_name(buffer: bytes, start: int, end: int, formats: SecretFormats) -> bool:
+    before = _NAME_BEFORE.search(buffer[max(0, start - 32) : start])
+    name = (before[0] if before is not None else b"") + buffer[start:end]
+    return name.decode("latin-1").lower().replace("_", "").replace("-", "") in formats.harmless_names
 
 
 def _is_harmless_beginning(buffer: bytes, start: int, harmless: tuple[str, ...]) -> bool:

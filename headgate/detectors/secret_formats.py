@@ -115,6 +115,7 @@ class SecretFormats(Struct, frozen=True):
     placeholders: Placeholders
     allowed: BytePattern
     harmless_endings: tuple[str, ...]
+    harmless_names: frozenset[str]
     harmless_beginnings: tuple[str, ...]
     harmless_key_beginnings: tuple[str, ...]
 
@@ -156,6 +157,7 @@ def secret_formats() -> SecretFormats:
         placeholders=Placeholders(frozenset(placeholders.strings("whole")), tuple(placeholders.strings("parts"))),
         allowed=_any_of(published, "allowed"),
         harmless_endings=tuple(assignments.strings("harmless_endings")),
+        harmless_names=frozenset(assignments.strings("harmless_names")),
         harmless_beginnings=tuple(assignments.strings("harmless_beginnings")),
         harmless_key_beginnings=tuple(assignments.strings("harmless_key_beginnings")),
     )

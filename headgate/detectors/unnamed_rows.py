@@ -31,12 +31,12 @@ _NUMBER: Final = re.compile(rb"(?:[>;|,\t\n\"] ?|^)([0-9][0-9 ./-]{5,12}[0-9A-Z]
 
 
 class Row(Struct, frozen=True):
-    """``start`` and ``end``: of the date of birth. ``numbers``: where the cells with numbers begin and end."""
+    """``start`` and ``end``: of the date of birth. ``line``: where what is near it on its line begins and ends."""
 
     start: int
     end: int
     name: bytes
-    numbers: tuple[tuple[int, int], ...]
+    line: tuple[int, int]
 
 
 def unnamed_rows(buffer: bytes, budget: Budget) -> Iterator[Row]:
@@ -48,17 +48,31 @@ def unnamed_rows(buffer: bytes, budget: Budget) -> Iterator[Row]:
         row = buffer[start:end]
         name = _NAME.search(row)
         if name is not None:
-            numbers = tuple((start + one.start(1), start + one.end(1)) for one in _NUMBER.finditer(row))
-            yield Row(birth.start() + 1, birth.end() - 1, name[1], numbers)
+            yield Row(birth.start() + 1, birth.end() - 1, name[1], (start, end))
 
 
 def find_numbers_in_rows(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
-    """National numbers whose checksum is right, beside a name and a date of birth."""
+    """National numbers whose checksum is right, beside a name and a date of birth. Checksums cost most: each place is
+    read once, though dates near each other have it in common, and each value once."""
+    places: set[tuple[int, int]] = set()
+    kinds: dict[bytes, str | None] = {}
     for row in unnamed_rows(buffer, budget):
-        for start, end in row.numbers:
-            kind = _kind(buffer[start:end])
+        for place in _numbers(buffer, *row.line):
+            if place in places:
+                continue
+            places.add(place)
+            value = buffer[slice(*place)]
+            if value not in kinds:
+                kinds[value] = _kind(value)
+            kind = kinds[value]
             if kind is not None:
-                yield Match(kind, start, end, _FOUND)
+                yield Match(kind, *place, _FOUND)
+
+
+def _numbers(buffer: bytes, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Where the cells with numbers begin and end."""
+    for one in _NUMBER.finditer(buffer[start:end]):
+        yield start + one.start(1), start + one.end(1)
 
 
 def _kind(value: bytes) -> str | None:

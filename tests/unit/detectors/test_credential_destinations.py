@@ -122,6 +122,14 @@ def test_what_an_authenticator_says_is_no_secret() -> None:
     said = {"authenticatorData": "SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MBAAAAAA", "signature": f"MEUCI{_OPAQUE}"}
     assert not _found("portal.northwind.example", "/webauthn", body={"response": said})
     assert _found("portal.northwind.example", "/webauthn", body={"authToken": said["authenticatorData"]})
+    for name in (
+        "tokenenticatordata",
+        "secretEnticatorData",
+        "my_token_enticatordata",
+        "passwordauthenticatordatatoken",
+    ):
+        assert _found("portal.northwind.example", "/webauthn", body={name: _OPAQUE})
+    assert not _found("portal.northwind.example", "/webauthn", body={"authenticator_data": said["authenticatorData"]})
 
 
 def test_a_bots_token_is_a_finding_where_the_bot_is_called() -> None:

@@ -3,6 +3,9 @@
 import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
+from headgate.detectors.context_words import ContextWords
+from headgate.detectors.limits import Budget, Limits
+from headgate.detectors.unnamed_rows import find_numbers_in_rows
 from headgate.kernel.canonical_json import JsonValue
 from headgate.nlp_policies.templates import templates
 
@@ -83,3 +86,20 @@ def test_rows_about_persons_are_held(value: JsonValue) -> None:
 )
 def test_other_tables_and_one_persons_booking_pass(value: JsonValue) -> None:
     assert not _is_held(value)
+
+
+def test_a_number_near_several_dates_is_found_once() -> None:
+    text = b"Ines Moreau;22680512796;18.07.1948;5210;Piotr Nowak;44051401359;14.05.1944;"
+    budget = Budget(Limits())
+    found = [(one.kind, one.start) for one in find_numbers_in_rows(text, ContextWords({}), budget)]
+
+    assert len(found) >= 2
+    assert len(found) == len(set(found))
+
+
+def test_wide_rows_of_numbers_are_read_in_time() -> None:
+    text = (b",12345678901" * 25 + b",1948-07-18,Ines Moreau,") * 300
+    budget = Budget(Limits())
+
+    assert list(find_numbers_in_rows(text, ContextWords({}), budget)) == []
+    assert not budget.gaps
