@@ -12,10 +12,9 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.keyed_products import WITHOUT_FORM, KeyedProduct, keyed_products_of, parameter_of
 from headgate.detectors.log_in_bodies import WITHOUT_VENDOR
 from headgate.detectors.log_ins import is_log_in
-from headgate.detectors.model import Finding, text_at_path
+from headgate.detectors.model import Finding, Place, text_at_path
 from headgate.detectors.secret_stores import is_kept
 from headgate.detectors.service_hosts import fits_host
 from headgate.detectors.token_audience import belongs_to
@@ -26,6 +25,11 @@ _TOKEN_FIELD: Final = re.compile(
     r"\$\.body\.(?:assertion|client_assertion|refresh_token|subject_token|actor_token|id_token|token|jwt)(?:\[0\])?"
 )
 """RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1."""
+_PARAMETER: Final = re.compile(
+    r"\$\.(?:http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?|body(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])\[[0-9]+\])"
+)
+_WITHOUT_FORM: Final = "token"
+"""The kind of a key that no vendor's form tells."""
 _WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 
 
@@ -52,20 +56,18 @@ class CredentialDestinations(Struct, frozen=True):
     query: _ByVendor
     keyed: tuple[_Destination, ...]
     keyed_names: frozenset[str]
-    keyed_products: tuple[KeyedProduct, ...]
 
 
 @cache
 def credential_destinations() -> CredentialDestinations:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "credential_destinations.yaml"))
-    document.only("sign_in", "query", "keyed", "keyed_names", "keyed_products")
+    document.only("sign_in", "query", "keyed", "keyed_names")
     return CredentialDestinations(
         _by_vendor(document.section("sign_in")),
         _by_vendor(document.section("query")),
         tuple(map(_parsed, document.strings("keyed"))),
         frozenset(document.strings("keyed_names")),
-        keyed_products_of(document.section("keyed_products")),
     )
 
 
@@ -85,12 +87,10 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
             one.kind.startswith(sign_in)
             or (sign_in and one.kind in WITHOUT_VENDOR)
             or (one.kind.startswith(query) and one.place.path.startswith(_QUERY))
-            or (one.kind == WITHOUT_FORM and parameter_of(one.place) in names)
+            or (one.kind == _WITHOUT_FORM and _parameter_of(one.place) in names)
         )
     )
     if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
-        return ()
-    if len(findings) == 1 and any(one.takes(findings[0], *where) for one in known.keyed_products):
         return ()
     return findings
 
@@ -102,6 +102,12 @@ def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
     span = finding.span if finding.kind in _WEB_TOKENS else None
     text = None if span is None else text_at_path(value, span.path)
     return text is not None and span is not None and span.end - span.start == len(text) and belongs_to(text, host)
+
+
+def _parameter_of(place: Place) -> str:
+    """The name, in lower case, of the parameter of the query or of a form whose value was found as it stands."""
+    found = None if place.steps else _PARAMETER.fullmatch(place.path)
+    return "" if found is None else str(next(filter(None, found.groups()))).lower()
 
 
 def _own_kinds(table: _ByVendor, host: str, path: str) -> tuple[str, ...]:

@@ -11,11 +11,13 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 WITHOUT_VENDOR: Final = frozenset(("password", "token", "json_web_token", "jwt"))
 """Kinds of credentials that do not say whose they are."""
+_WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 _FIELD: Final = re.compile(r"\$\.body((?:\.[A-Za-z0-9_]+|\['[^'\]]+'\])+)(?:\[0\])?")
 _NAME: Final = re.compile(r"\.([A-Za-z0-9_]+)|\['([^'\]]+)'\]")
 _JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
 _TEXT_MAX: Final = 256
 _SECRET_MAX: Final = 4096
+_STATE_MAX: Final = 512
 _SECRETS_MAX: Final = 2
 _FIELDS_MAX: Final = 48
 _DEPTH_MAX: Final = 6
@@ -24,10 +26,10 @@ _DEPTH_MAX: Final = 6
 class FieldNames(Struct, frozen=True):
     """Names in lower case; of a member of an object with its path (``data.password``; ``data.*``: all members).
 
-    - ``secrets`` hold a password. It is a log-in only beside one of ``users`` or ``states``.
+    - ``secrets`` hold a password. It is a log-in only beside one of ``users``.
     - ``alone`` hold a token, which says by itself whose it is.
     - ``of_programs`` hold the secret of the program that signs in, which may stand beside one of the two.
-    - ``states`` hold what the server gave in the step before.
+    - ``states`` hold what the server gave in the step before: short, and no finding.
     - ``beside``: what else such a body has.
     """
 
@@ -47,36 +49,38 @@ class FieldNames(Struct, frozen=True):
 
 
 class LogIn(Struct, frozen=True):
-    """``fields``: each with its value. ``found``: the names of those that are findings."""
+    """``fields``: each with its value. ``found``: the names of those that are findings; ``web_tokens``: of those that
+    are JSON web tokens."""
 
     fields: Mapping[str, str]
     found: Set[str]
-
-    def users(self, names: FieldNames) -> Iterator[str]:
-        return (text for name, text in self.fields.items() if name in names.users)
+    web_tokens: Set[str]
 
     def fits(self, names: FieldNames) -> bool:
         """Whether it has one credential, and beside it only what these names are for."""
-        limits = {
-            name: _SECRET_MAX if name in self.found or name in names.states else _TEXT_MAX for name in self.fields
-        }
-        if any(len(text) > limits[name] for name, text in self.fields.items()):
+        if any(len(text) > self._limit(name, names) for name, text in self.fields.items()):
             return False
         if not all(map(names.takes, self.fields.keys() - self.found)):
             return False
-        secrets = self.found - names.states
-        # A program may sign in for itself: then its secret is the credential.
-        credential = secrets - names.of_programs or secrets
-        if len(credential) > 1 or len(secrets) > _SECRETS_MAX:
+        if self.found & names.states or self.web_tokens & names.secrets:
             return False
-        says_who = bool(self.fields.keys() & (names.users | names.states) - credential)
+        # A program may sign in for itself: then its secret is the credential.
+        credential = self.found - names.of_programs or self.found
+        if len(credential) > 1 or len(self.found) > _SECRETS_MAX:
+            return False
+        says_who = bool(self.fields.keys() & names.users - credential)
         return credential <= names.alone or (credential <= names.secrets and says_who)
+
+    def _limit(self, name: str, names: FieldNames) -> int:
+        if name in self.found:
+            return _SECRET_MAX
+        return _STATE_MAX if name in names.states else _TEXT_MAX
 
 
 def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
     """None: the body has something else, or a finding is no field of its own there."""
-    names = [_name_of(one) for one in findings if one.kind in WITHOUT_VENDOR and not one.place.steps]
-    found = {one for one in names if one is not None}
+    kinds = {_name_of(one): one.kind for one in findings if one.kind in WITHOUT_VENDOR and not one.place.steps}
+    found = {name: kind for name, kind in kinds.items() if name is not None}
     if not isinstance(body, dict) or len(found) < len(findings):
         return None
     parameters = body.get("params")  # JSON-RPC 2.0, section 4
@@ -84,9 +88,11 @@ def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
         around = _fields({name: member for name, member in body.items() if name != "params"})
         if around is None or any(len(text) > _TEXT_MAX for text in around.values()):
             return None
-        body, found = parameters, {one.removeprefix("params.") for one in found}
+        body, found = parameters, {name.removeprefix("params."): kind for name, kind in found.items()}
     fields = _fields(body)
-    return LogIn(fields, found) if fields is not None and found <= fields.keys() else None
+    if fields is None or not found.keys() <= fields.keys():
+        return None
+    return LogIn(fields, found.keys(), {name for name, kind in found.items() if kind in _WEB_TOKENS})
 
 
 def _name_of(finding: Finding) -> str | None:

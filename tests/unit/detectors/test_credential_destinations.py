@@ -102,20 +102,17 @@ def test_a_key_may_go_in_a_form_where_it_may_go_in_the_query() -> None:
 @pytest.mark.parametrize(
     ("host", "path", "name"),
     [
+        ("stats.northwind.example", "/", "token_auth"),
+        ("ci.northwind.example", "/job/x/build", "token"),
+        ("push.northwind.example", "/message", "token"),
+        ("maps.northwind.example", "/x/wms", "authkey"),
         ("moodle.northwind.example", "/webservice/rest/server.php", "wstoken"),
-        ("campus2.northwind.example", "/lms/webservice/rest/server.php", "wstoken"),
-        ("matomo.northwind.example", "/index.php", "token_auth"),
-        ("10.0.0.9", "/api/v3/queue", "apikey"),
     ],
 )
-def test_a_product_takes_its_key_at_a_host_that_is_named_so(host: str, path: str, name: str) -> None:
-    assert not _found(host, path, query={name: [_OPAQUE]})
-    assert not _found(host, path, body={name: [_OPAQUE], "text": ["a question"]})
-    assert _found(host, path, query={name: [_OPAQUE]}, body={"note": f"api_key={_OPAQUE[::-1]}"})
-    assert _found(host, path, query={"client_secret": [_OPAQUE]})
-    assert _found(host, path, query={name: [credentials.gitlab(_RANDOM)]})
-    assert _found("collector.example", path, query={name: [_OPAQUE]})
-    assert _found(f"{host.partition('.')[0]}.ngrok-free.app", path, query={name: [_OPAQUE]})
+def test_the_name_of_a_host_makes_no_key_in_the_query_harmless(host: str, path: str, name: str) -> None:
+    """Anyone names a host below an own domain so."""
+    assert _found(host, path, query={name: [_OPAQUE]})
+    assert _found(host, path, body={name: [_OPAQUE], "text": ["a question"]})
 
 
 def test_what_an_authenticator_says_is_no_secret() -> None:
