@@ -5,6 +5,7 @@ import dataclasses
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +30,16 @@ _log = structlog.get_logger(__name__)
 
 PART_NAMES: Final = ("postgres", "valkey", "api", "worker", "proxy")
 _STOP_ORDER: Final = (("proxy", "api"), ("worker",), ("valkey", "postgres"))
+_START: Final = "start"
 _TOKEN_RENEWAL_SECONDS: Final = 12 * 3600.0
 _TOKEN_RETRY_SECONDS: Final = 300.0
+
+
+def _task_failed(stop: asyncio.Event, name: str, error: BaseException) -> None:
+    """The instance ends. What failed at its start is raised, and said once."""
+    if name != _START:
+        _log.critical("instance_task_failed", task=name, error=repr(error))
+    stop.set()
 
 
 class Instance:
@@ -56,11 +65,11 @@ class Instance:
         with instance_lock(self._settings.data), self._ports:
             stop = asyncio.Event()
             self._listen_for_signals(stop)
-            tasks = TaskSet(lambda name, error: stop.set())
+            tasks = TaskSet(partial(_task_failed, stop))
             self._forget()
             forget_metrics(self._settings.data.metrics)
             try:
-                starting = tasks.start(self._start(), name="start")
+                starting = tasks.start(self._start(), name=_START)
                 stopping = tasks.start(stop.wait(), name="stop")
                 await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
                 if starting.done():
@@ -125,8 +134,8 @@ class Instance:
             await asyncio.sleep(seconds)
             try:
                 token = await new_token(self._settings, self._fork_server)
-            except (HeadgateError, OSError) as error:  # OSError: no descriptor or memory is left
-                _log.error("token_not_renewed", error=str(error))
+            except Exception as error:  # noqa: BLE001 - whatever it is, commands can go on with the token that they have
+                _log.error("token_not_renewed", error=str(error) or repr(error))
                 seconds = _TOKEN_RETRY_SECONDS
                 continue
             seconds = _TOKEN_RENEWAL_SECONDS
