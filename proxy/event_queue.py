@@ -37,6 +37,9 @@ class EventQueue:
             self._events = None
         return event
 
+    def newest(self) -> events.Event | None:
+        return None if self._events is None else self._events[-1]
+
     def clear(self) -> None:
         self._events = None
 

@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 from mitmproxy.connection import Client
+from mitmproxy.http import Headers
 from mitmproxy.proxy.layers.http._events import (
     ErrorCode,
     RequestData,
     RequestEndOfMessage,
     RequestProtocolError,
+    RequestTrailers,
 )
 
 from addons.verdict import ClientState, open_client
@@ -62,6 +64,31 @@ def test_what_waits_and_what_is_held_is_counted_once(stream: Stream) -> None:
     room.release_all()
     room.release_all()
     assert (budget.used_bytes, stream.state.buffered_bytes) == (0, 0)
+
+
+def test_small_pieces_that_wait_are_joined(stream: Stream) -> None:
+    """Each frame of HTTP/2 is an event, whose own size nobody counts."""
+    budget = BufferBudget(100_000)
+    room = RequestRoom(cast("GateStream", stream), 50_000, budget)
+    pieces = [bytes([number % 251]) for number in range(10_000)]
+    for piece in pieces:
+        room.append(RequestData(1, piece))
+    room.append(RequestData(1, b"y" * 5_000))
+    room.append(RequestEndOfMessage(1))
+    waiting = list(room)
+    assert [type(one) for one in waiting] == [RequestData] * 4 + [RequestEndOfMessage]
+    data = [one.data for one in waiting if isinstance(one, RequestData)]
+    assert b"".join(data) == b"".join(pieces) + b"y" * 5_000
+    assert max(map(len, data[:-1])) <= 4_096
+    assert budget.used_bytes == 15_000
+
+
+def test_pieces_are_joined_with_none_that_something_else_came_after(stream: Stream) -> None:
+    room = room_of(stream, BufferBudget(1000))
+    events = [RequestData(1, b"a"), RequestTrailers(1, Headers()), RequestData(1, b"b")]
+    for event in events:
+        room.append(event)
+    assert list(room) == events
 
 
 def test_a_request_without_a_body_is_not_watched(stream: Stream) -> None:
