@@ -30,10 +30,10 @@ from headgate.detectors.password_columns import find_password_columns
 from headgate.detectors.payout_addresses import find_payout_addresses
 from headgate.detectors.personal_data import find_personal_data, personal_data_kinds
 from headgate.detectors.phrases import find_intent, find_unsafe
+from headgate.detectors.published_cards import without_published_cards
 from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
-from headgate.detectors.test_cards import without_test_cards
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.transfers import find_transfers
 from headgate.detectors.wallets import find_wallet_keys
@@ -137,7 +137,7 @@ class AssessedContent:
             findings = without_metadata_reads(not_searched_for(inspection.findings, self._value), self._value)
             inspection = replace(inspection, findings=findings)
         elif model is EmbeddedModel.PII:
-            inspection = replace(inspection, findings=without_test_cards(inspection.findings, self._value))
+            inspection = replace(inspection, findings=without_published_cards(inspection.findings, self._value))
         heuristic = model in HEURISTICS
         risk = _combined(inspection) if heuristic else max((one.confidence for one in inspection.findings), default=0.0)
         confidence = max((one.confidence for one in inspection.findings), default=_NOTHING_FOUND_CONFIDENCE)

@@ -6,7 +6,7 @@ import pytest
 
 from headgate.detectors.assess import EmbeddedModel, assess
 from headgate.detectors.payments import passes_luhn
-from headgate.detectors.test_cards import published_cards
+from headgate.detectors.published_cards import published_cards
 from headgate.kernel.canonical_json import JsonValue
 
 _REAL = "4929 1234 5678 9015"

@@ -1,4 +1,4 @@
-"""Published test numbers of payment cards at the payment provider: ``config/detectors/test_cards.yaml``."""
+"""Published test numbers of payment cards at the payment provider: ``config/detectors/published_cards.yaml``."""
 
 from functools import cache
 from typing import Final
@@ -23,12 +23,12 @@ class PublishedCards(Struct, frozen=True):
 @cache
 def published_cards() -> PublishedCards:
     """Raises ValidationError for a table that cannot be used."""
-    document = read_document(resource_path("detectors", "test_cards.yaml"))
+    document = read_document(resource_path("detectors", "published_cards.yaml"))
     document.only("hosts", "numbers")
     return PublishedCards(tuple(document.strings("hosts")), frozenset(document.strings("numbers")))
 
 
-def without_test_cards(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
+def without_published_cards(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
     """The findings in a call (``value``), without cards for tests if it goes to a provider that published them."""
     if not any(one.kind == _CARD for one in findings) or not _is_at_provider(value):
         return findings
