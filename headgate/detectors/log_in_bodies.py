@@ -16,8 +16,10 @@ _FIELD: Final = re.compile(r"\$\.body((?:\.[A-Za-z0-9_]+|\['[^'\]]+'\])+)(?:\[0\
 _NAME: Final = re.compile(r"\.([A-Za-z0-9_]+)|\['([^'\]]+)'\]")
 _JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
 _TEXT_MAX: Final = 256
-_SECRET_MAX: Final = 4096
 _STATE_MAX: Final = 512
+_PASSWORD_MAX: Final = 128
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=|!*$:%-]{0,4096}")
+"""In one run: RFC 6750, section 2.1, and the signs that vendors add. A list of tokens has others between them."""
 _SECRETS_MAX: Final = 2
 _FIELDS_MAX: Final = 48
 _DEPTH_MAX: Final = 6
@@ -58,7 +60,7 @@ class LogIn(Struct, frozen=True):
 
     def fits(self, names: FieldNames) -> bool:
         """Whether it has one credential, and beside it only what these names are for."""
-        if any(len(text) > self._limit(name, names) for name, text in self.fields.items()):
+        if not all(self._is_one_value(name, names) for name in self.fields):
             return False
         if not all(map(names.takes, self.fields.keys() - self.found)):
             return False
@@ -71,10 +73,14 @@ class LogIn(Struct, frozen=True):
         says_who = bool(self.fields.keys() & names.users - credential)
         return credential <= names.alone or (credential <= names.secrets and says_who)
 
-    def _limit(self, name: str, names: FieldNames) -> int:
-        if name in self.found:
-            return _SECRET_MAX
-        return _STATE_MAX if name in names.states else _TEXT_MAX
+    def _is_one_value(self, name: str, names: FieldNames) -> bool:
+        """Whether the field has one value of its sort, and not a list of credentials behind the first."""
+        text = self.fields[name]
+        if name in names.alone or name in names.of_programs:
+            return _TOKEN.fullmatch(text) is not None
+        if name in names.secrets or name in self.found:
+            return len(text) <= _PASSWORD_MAX and text.isprintable()
+        return len(text) <= (_STATE_MAX if name in names.states else _TEXT_MAX)
 
 
 def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
@@ -85,14 +91,17 @@ def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
         return None
     parameters = body.get("params")  # JSON-RPC 2.0, section 4
     if isinstance(parameters, dict) and body.keys() - {"params"} <= _JSON_RPC:
-        around = _fields({name: member for name, member in body.items() if name != "params"})
-        if around is None or any(len(text) > _TEXT_MAX for text in around.values()):
+        if any(len(str(member)) > _TEXT_MAX or isinstance(member, dict | list) for member in _around(body)):
             return None
         body, found = parameters, {name.removeprefix("params."): kind for name, kind in found.items()}
     fields = _fields(body)
     if fields is None or not found.keys() <= fields.keys():
         return None
     return LogIn(fields, found.keys(), {name for name, kind in found.items() if kind in _WEB_TOKENS})
+
+
+def _around(body: JsonObject) -> Iterator[JsonValue]:
+    return (member for name, member in body.items() if name != "params")
 
 
 def _name_of(finding: Finding) -> str | None:

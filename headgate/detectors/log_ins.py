@@ -39,44 +39,30 @@ class Product(Struct, frozen=True):
         return is_path and (any(fits_host(host, one) for one in self.hosts) or _is_own_service(host, self.named))
 
 
-class LogIns(Struct, frozen=True):
-    """``elsewhere``: hosts that anyone has at once."""
-
-    products: tuple[Product, ...]
-    elsewhere: tuple[str, ...]
-
-
 @cache
-def log_ins() -> LogIns:
+def log_ins() -> tuple[Product, ...]:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "log_ins.yaml"))
-    document.only(*_LISTS, "elsewhere", "products")
+    document.only(*_LISTS, "products")
     products, names = document.section("products"), _names(document, None)
-    return LogIns(
-        products=tuple(_product(products.section(one), names) for one in products.members),
-        elsewhere=tuple(f".{one}" for one in document.strings("elsewhere")),
-    )
+    return tuple(_product(products.section(one), names) for one in products.members)
 
 
 def _is_own_service(host: str, named: frozenset[str]) -> bool:
     """Whether a host of one's own may run the product that the words name: in one's own network it needs no name."""
-    return bool(named) and (
-        not is_public(host) or (label_names(host, named) and not f".{host}".endswith(log_ins().elsewhere))
-    )
+    return bool(named) and (not is_public(host) or label_names(host, named))
 
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
     """Whether ``findings``, all of a call over TLS, are the credentials of one log-in at this host and path."""
-    http, known = value.get("http"), log_ins()
+    http = value.get("http")
     if not findings or not isinstance(http, dict) or http.get("method") != "POST":
         return False
     log_in = log_in_of(findings, value.get("body"))
     if log_in is None:
         return False
     path, query = path.rstrip("/") or "/", http.get("query")
-    return any(
-        log_in.fits(one.names) and _is_short(query, one.query) for one in known.products if one.takes(host, path)
-    )
+    return any(log_in.fits(one.names) and _is_short(query, one.query) for one in log_ins() if one.takes(host, path))
 
 
 def _is_short(query: JsonValue, names: frozenset[str]) -> bool:

@@ -20,6 +20,7 @@ from headgate.detectors.prose import prose
 from headgate.detectors.published_pages import published_pages
 from headgate.detectors.recovery_phrases import listed_words
 from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.service_hosts import free_hosts
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.transfers import transfers
 from headgate.detectors.visible import visible
@@ -56,6 +57,7 @@ def _prepare() -> None:
     credential_destinations()
     credential_homes()
     log_ins()
+    free_hosts()
     listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

@@ -1,9 +1,15 @@
-"""Hosts that are named as the product that runs there (``grafana.northwind.example``), and patterns of hosts."""
+"""Hosts that are named as the product that runs there (``grafana.northwind.example``), and patterns of hosts.
+
+``config/detectors/free_hosts.yaml`` lists hosts below which no name says anything.
+"""
 
 import re
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Final
 
+from headgate.configuration.resources import resource_path
+from headgate.configuration.yaml_document import read_document
 from headgate.detectors.imitated_hosts import imitated_names
 
 _WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
@@ -17,8 +23,18 @@ def fits_host(host: str, pattern: str) -> bool:
     return host.count(".") == pattern.count(".") and fnmatchcase(host, pattern)
 
 
+@cache
+def free_hosts() -> tuple[str, ...]:
+    """Each with a dot before it. Raises ValidationError for a table that cannot be used."""
+    document = read_document(resource_path("detectors", "free_hosts.yaml"))
+    document.only("hosts")
+    return tuple(f".{one}" for one in document.strings("hosts"))
+
+
 def label_names(host: str, words: frozenset[str]) -> bool:
     """Whether the first label of a host below somebody's domain is one of the words, or has it between its hyphens."""
+    if not words or f".{host}".endswith(free_hosts()):
+        return False
     first, *others = host.split(".")
     middle = others[:-_REGISTERED_LABELS]
     if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example

@@ -22,7 +22,19 @@ def _found(host: str, text: str, name: str = "authorization") -> list[tuple[str,
 
 
 @pytest.mark.parametrize(
-    "host", ["api.open-meteo.com", "github.com.out.example", "notgithub.com", "a.example", "8.8.8.8", "::ffff:808:808"]
+    "host",
+    [
+        "api.open-meteo.com",
+        "github.com.out.example",
+        "notgithub.com",
+        "a.example",
+        "8.8.8.8",
+        "::ffff:808:808",
+        "git.northwind.ngrok.io",
+        "code.northwind.workers.dev",
+        "github.northwind.pages.dev",
+        "x1-3000.app.github.dev",
+    ],
 )
 def test_a_token_at_a_stranger_is_found(host: str) -> None:
     assert _found(host, _GITHUB) == [("github_token", "$.http.headers['authorization']")]

@@ -265,6 +265,10 @@ def test_a_host_that_begins_with_another_ones_name_is_no_service_of_ones_own(hos
         {"refresh_token": _TOKEN, "client_secret": _TOKEN[::-1], "client_assertion": _JWT},
         {"jsonrpc": "2.0", "params": {"user": "ops", "password": _PASSWORD}, "note": "of the bank"},
         {"jsonrpc": "2.0", "id": "of the bank " * 40, "params": {"user": "ops", "password": _PASSWORD}},
+        {"jsonrpc": "2.0", "id": {"of": "the bank"}, "params": {"user": "ops", "password": _PASSWORD}},
+        {"user": "ops", "password": " ".join([_PASSWORD] * 20)},
+        {"user": "ops", "password": f"{_PASSWORD}\nDB_HOST=db4"},
+        {"user": "ops", "password": _PASSWORD, "client_secret": f"{_TOKEN}\n{_TOKEN[::-1]}"},
         {"user": "ops", "password": _PASSWORD, "params": {"user": "ops", "password": "Silver.lake4410"}},
     ],
 )
@@ -272,8 +276,17 @@ def test_more_than_a_log_in_is_a_leak(body: Any) -> None:
     assert _found("grafana.northwind.example", "/login", body)
 
 
+@pytest.mark.parametrize("between", ["\n", " ", ",", ";", "&"])
+def test_a_list_of_tokens_is_no_token(between: str) -> None:
+    host, path = "sso.northwind.example", "/oauth/token"
+    tokens = between.join((_TOKEN, _TOKEN[::-1]))
+    assert not _found(host, path, _REFRESH)
+    assert _found(host, path, {**_REFRESH, "refresh_token": tokens})
+    assert _found(host, path, {**_REFRESH, "client_secret": tokens})
+
+
 def test_each_product_has_places() -> None:
-    for one in log_ins().products:
+    for one in log_ins():
         assert one.paths and (one.hosts or one.named)
         assert not any(name != name.lower() for name in one.query)
 
