@@ -2,6 +2,8 @@
 other place. The same for values that a store of secrets keeps.
 """
 
+import json
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -311,6 +313,53 @@ def test_a_store_is_no_place_for_everything() -> None:
     assert _found("vault.northwind.example", "/v1/kv/data/all", {"data": many})
     pem = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" * 4
     assert _found("vault.northwind.example", "/v1/kv/data/all", {"data": {"key": f"{pem}\n-----END PRIVATE KEY-----"}})
+
+
+_VALUES = {"web": f"password={_PASSWORD}", "API_TOKEN": _TOKEN, "db": "pwd: Silver.lake4410"}
+_SILVER = [f"Silver.lake44{number}" for number in range(40)]
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["vault-x1.vercel.app", "vault.a1.ngrok.io", "vault-x1.workers.dev", "my-vault.webhook.site", "vault.oast.fun",
+     "openbao.trycloudflare.com", "vault.bank.com.collector.example", "vault.8.8.8.8", "vault.example"],
+)  # fmt: skip
+def test_a_host_that_anyone_can_have_is_no_store(host: str) -> None:
+    assert _found(host, "/v1/secret/data/shop", {"data": _VALUES})
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["vault.northwind.example", "web-vault.northwind.example", "openbao2.northwind.example", "vault.ops.internal"],
+)
+def test_ones_own_store_keeps_up_to_three_values(host: str) -> None:
+    assert not _found(host, "/v1/secret/data/shop", {"data": _VALUES})
+    assert _found(host, "/v1/secret/data/shop", {"data": {**_VALUES, "more": "password=Amber.field2207"}})
+
+
+@pytest.mark.parametrize("between", [",", "|", ";", " ", "\n", "\t", ", "])
+def test_a_list_of_values_is_not_one_value(between: str) -> None:
+    host, path, many = "vault.northwind.example", "/v1/secret/data/shop", between.join(_SILVER)
+    assert _found(host, path, {"data": {"web": f"password={many}"}})
+    assert _found(host, path, {"data": {"password": many}})
+    assert _found(host, path, {"data": {"web": b64encode(f"password={many}".encode()).decode()}})
+    assert _found(host, path, {"data": {"web": json.dumps({"password": many})}})
+
+
+def test_nothing_stands_beside_a_value() -> None:
+    host, path = "vault.northwind.example", "/v1/secret/data/shop"
+    assert _found(host, path, {"data": {"web": f"password={''.join(_SILVER)}"}})
+    assert _found(host, path, {"data": {f"password={_PASSWORD}": "x"}})
+    assert _found(host, path, {"data": {"web": json.dumps([{"password": _PASSWORD}])}})
+    assert _found(host, path, {"data": {"web": json.dumps({"password": _PASSWORD, "note": "of the bank"})}})
+    assert _found(host, path, {"data": {"web": f"USER=ops\npassword={_PASSWORD}"}})
+
+
+def test_a_value_may_be_encoded_once() -> None:
+    host, path = "secretmanager.googleapis.com", "/v1/projects/web/secrets/db:addVersion"
+    text = b64encode(f"password={_PASSWORD}".encode())
+    assert not _found(host, path, {"payload": {"data": text.decode()}})
+    assert _found(host, path, {"payload": {"data": b64encode(text).decode()}})
 
 
 def test_a_user_pool_takes_its_users_password_and_no_more() -> None:
