@@ -1,5 +1,6 @@
 """Credentials that a destination expects: ``config/detectors/credential_destinations.yaml``, ``log_ins.yaml`` for
-services that companies run themselves, ``secret_stores.yaml``, and what a JSON web token says itself.
+services that companies run themselves, ``secret_stores.yaml``, and ``token_endpoints.yaml`` for JSON web tokens that
+say themselves whose they are.
 
 Without this table, signing in would be a finding. Policies except header fields themselves (``scope.except_headers``).
 """
@@ -14,23 +15,18 @@ from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.log_in_bodies import WITHOUT_VENDOR
 from headgate.detectors.log_ins import is_log_in
-from headgate.detectors.model import Finding, Place, text_at_path
+from headgate.detectors.model import Finding, Place
 from headgate.detectors.secret_stores import is_kept
 from headgate.detectors.service_hosts import fits_host
-from headgate.detectors.token_audience import belongs_to
+from headgate.detectors.token_endpoints import without_returned
 from headgate.kernel.canonical_json import JsonValue
 
 _QUERY: Final = "$.http.query"
-_TOKEN_FIELD: Final = re.compile(
-    r"\$\.body\.(?:assertion|client_assertion|refresh_token|subject_token|actor_token|id_token|token|jwt)(?:\[0\])?"
-)
-"""RFC 7523, section 2; RFC 6749, section 6; RFC 8693, section 2.1; RFC 7009, section 2.1."""
 _PARAMETER: Final = re.compile(
     r"\$\.(?:http\.query(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])(?:\[[0-9]+\])?|body(?:\.([A-Za-z0-9_]+)|\['([^']+)'\])\[[0-9]+\])"
 )
 _WITHOUT_FORM: Final = "token"
 """The kind of a key that no vendor's form tells."""
-_WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
 
 
 class _Destination(Struct, frozen=True):
@@ -76,7 +72,7 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     where = _destination(value) if findings else None
     if where is None:
         return findings
-    findings = tuple(one for one in findings if not _belongs_there(one, value, where[0]))
+    findings = without_returned(findings, value, *where)
     known = credential_destinations()
     sign_in, query = _own_kinds(known.sign_in, *where), _own_kinds(known.query, *where)
     names = known.keyed_names if any(one.holds(*where) for one in known.keyed) else frozenset[str]()
@@ -93,15 +89,6 @@ def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[F
     if isinstance(value, dict) and (is_log_in(findings, value, *where) or is_kept(findings, value, *where)):
         return ()
     return findings
-
-
-def _belongs_there(finding: Finding, value: JsonValue, host: str) -> bool:
-    """As all of a field that takes such tokens: elsewhere at the same host stands what others read."""
-    if _TOKEN_FIELD.fullmatch(finding.place.path) is None:
-        return False
-    span = finding.span if finding.kind in _WEB_TOKENS else None
-    text = None if span is None else text_at_path(value, span.path)
-    return text is not None and span is not None and span.end - span.start == len(text) and belongs_to(text, host)
 
 
 def _parameter_of(place: Place) -> str:

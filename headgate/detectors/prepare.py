@@ -22,6 +22,7 @@ from headgate.detectors.recovery_phrases import listed_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.service_hosts import free_hosts
 from headgate.detectors.skeleton import ascii_skeleton
+from headgate.detectors.token_endpoints import token_endpoints
 from headgate.detectors.transfers import transfers
 from headgate.detectors.visible import visible
 
@@ -58,6 +59,7 @@ def _prepare() -> None:
     credential_homes()
     log_ins()
     free_hosts()
+    token_endpoints()
     listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")
