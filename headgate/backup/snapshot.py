@@ -1,14 +1,16 @@
 """One moment of the database: its heads and its schema, and the snapshot that pg_dump reads too.
 
-The transaction only reads. It takes no lock that a decision waits for; a change of the schema waits for its end.
+The transaction only reads. It takes no lock that a decision waits for; a change of the schema, and the removal of an
+empty partition, wait for its end.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
 from msgspec import Struct
+from psycopg import sql
 from psycopg.rows import dict_row
 
 from headgate.backup.manifest import Head
@@ -29,6 +31,7 @@ _OWNER: Final = (
     "SELECT pg_get_userbyid(c.relowner) AS name FROM pg_class c WHERE c.oid = 'public.organizations'::regclass"
 )
 _BYPASSES: Final = "SELECT rolname, rolsuper OR rolbypassrls AS sees_all FROM pg_roles WHERE rolname = current_user"
+_PARTITIONED: Final = "SELECT relname AS name FROM pg_class WHERE relkind='p' AND relnamespace='public'::regnamespace"
 _SCHEMA_TABLE: Final = "SELECT to_regclass('public.schema_migrations') IS NOT NULL AS there"
 # As the function vault_keys, which a role for backups may not call.
 _MASTER_KEYS: Final = """
@@ -61,12 +64,24 @@ def taken_snapshot(database: Secret) -> Iterator[Snapshot]:
         raise UnavailableError(f"the database cannot be reached: {str(error).strip()}") from error
     with connection:
         _require_whole_view(connection)
+        partitioned = [str(row["name"]) for row in connection.execute(_PARTITIONED)]
         connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
+            _keep_partitions(connection, partitioned)
             yield _read(connection)
         finally:
             if not connection.closed:
                 connection.execute("ROLLBACK")
+
+
+def _keep_partitions(connection: _Connection, tables: Sequence[str]) -> None:
+    """The snapshot has every partition of now, and pg_dump locks them later: one that retention drops in between would
+    end the backup. Before the first query, which takes the snapshot. Raises UnavailableError."""
+    names = sql.SQL(", ").join(sql.Identifier("public", one) for one in tables)
+    try:
+        connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(names))
+    except psycopg.Error as error:
+        raise UnavailableError(f"the database cannot be read: {str(error).strip()}") from error
 
 
 def _require_whole_view(connection: _Connection) -> None:

@@ -204,6 +204,10 @@ def test_an_instance_goes_on_from_a_backup(
         assert "rolled_back: " in against.stderr
         assert event["id"] in against.stderr
 
+        wait_for(
+            lambda: administrator.get("/admin/audit/checkpoints", latest=True)["data"][0]["size"] > head["seq"],
+            "a checkpoint covers the restore",
+        )
         # So is a monitor. Who knows of the restore accepts it once; a worker on another machine needs it too.
         alarm = _client(instance, *watch)
         assert alarm.returncode == 1

@@ -121,7 +121,8 @@ async def test_nothing_is_stored_and_nothing_counted(gate, second, superuser, ap
         assert (await admin.post("/v1/dry-run", json={"action": action, "trace": True})).status_code == 200
         simulated = await admin.post(f"/admin/policies/{second}/simulate", json={"input": {"action": action}})
         assert simulated.status_code == 200, simulated.text
-    assert (rows(), await decisions()) == (before, counted)
+    appended = superuser.execute("SELECT to_jsonb(j) FROM journal j WHERE org_id = %s", [gate.org_id]).fetchall()
+    assert (rows(), await decisions()) == (before, counted), appended
 
 
 async def test_a_change_is_seen_at_once(gate) -> None:
