@@ -40,9 +40,6 @@ class EventQueue:
     def newest(self) -> events.Event | None:
         return None if self._events is None else self._events[-1]
 
-    def clear(self) -> None:
-        self._events = None
-
     def __bool__(self) -> bool:
         return self._events is not None
 

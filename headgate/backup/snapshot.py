@@ -67,21 +67,10 @@ def taken_snapshot(database: Secret) -> Iterator[Snapshot]:
         partitioned = [str(row["name"]) for row in connection.execute(_PARTITIONED)]
         connection.execute("BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         try:
-            _keep_partitions(connection, partitioned)
-            yield _read(connection)
+            yield _read(connection, partitioned)
         finally:
             if not connection.closed:
                 connection.execute("ROLLBACK")
-
-
-def _keep_partitions(connection: _Connection, tables: Sequence[str]) -> None:
-    """The snapshot has every partition of now, and pg_dump locks them later: one that retention drops in between would
-    end the backup. Before the first query, which takes the snapshot. Raises UnavailableError."""
-    names = sql.SQL(", ").join(sql.Identifier("public", one) for one in tables)
-    try:
-        connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(names))
-    except psycopg.Error as error:
-        raise UnavailableError(f"the database cannot be read: {str(error).strip()}") from error
 
 
 def _require_whole_view(connection: _Connection) -> None:
@@ -97,8 +86,12 @@ def _require_whole_view(connection: _Connection) -> None:
         raise ValidationError("this database is not Headgate's: it has no table schema_migrations")
 
 
-def _read(connection: _Connection) -> Snapshot:
+def _read(connection: _Connection, partitioned: Sequence[str]) -> Snapshot:
+    tables = sql.SQL(", ").join(sql.Identifier("public", one) for one in partitioned)
     try:
+        # Before the first query, which takes the snapshot: pg_dump locks its partitions only later, and one that
+        # retention drops in between would end the backup.
+        connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(tables))
         connection.execute("SET LOCAL row_security = off")
         schema = {
             str(row["name"]): str(row["checksum"])

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.called_hosts import is_at, tls_destination
 from headgate.detectors.log_in_bodies import WITHOUT_VENDOR
 from headgate.detectors.log_ins import is_log_in
 from headgate.detectors.model import Finding, Place
@@ -36,8 +37,7 @@ class _Destination(Struct, frozen=True):
     path: str
 
     def holds(self, host: str, path: str) -> bool:
-        # Only whole labels: evil-github.com is not below github.com.
-        below = host == self.host or host.endswith(f".{self.host}") or ("*" in self.host and fits_host(host, self.host))
+        below = is_at(host, self.host) or ("*" in self.host and fits_host(host, self.host))
         return below and (path == self.path or path.startswith(f"{self.path}/") or not self.path)
 
 
@@ -69,7 +69,7 @@ def credential_destinations() -> CredentialDestinations:
 
 def without_expected(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
     """The findings in a call (``value``) that its destination does not expect."""
-    where = _destination(value) if findings else None
+    where = tls_destination(value) if findings else None
     if where is None:
         return findings
     findings = without_returned(findings, value, *where)
@@ -104,14 +104,6 @@ def _own_kinds(table: _ByVendor, host: str, path: str) -> tuple[str, ...]:
 
 def _by_vendor(section: Section) -> _ByVendor:
     return tuple((vendor, tuple(map(_parsed, section.strings(vendor)))) for vendor in section.members)
-
-
-def _destination(value: JsonValue) -> tuple[str, str] | None:
-    """Host and path; None where it is no call over TLS."""
-    http = value.get("http") if isinstance(value, dict) else None
-    if not isinstance(http, dict) or http.get("scheme") != "https":
-        return None
-    return str(http.get("host", "")).lower().rstrip("."), str(http.get("path", ""))
 
 
 def _parsed(text: str) -> _Destination:

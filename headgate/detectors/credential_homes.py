@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
+from headgate.detectors.called_hosts import called_host, is_at
 from headgate.detectors.limits import DEFAULT_LIMITS, Budget
 from headgate.detectors.model import Finding, Place, masked_sample
 from headgate.detectors.public_hosts import is_public
@@ -31,7 +32,7 @@ class Home(Struct, frozen=True):
     named: frozenset[str]
 
     def is_at(self, host: str) -> bool:
-        return any(host == one or host.endswith(f".{one}") for one in self.hosts) or label_names(host, self.named)
+        return any(is_at(host, one) for one in self.hosts) or label_names(host, self.named)
 
 
 @cache
@@ -45,8 +46,7 @@ def credential_homes() -> tuple[Home, ...]:
 
 def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tuple[Finding, ...]:
     """In the header ``fields`` of the call ``value``, by their names and without the scheme (``Bearer``)."""
-    http = value.get("http") if isinstance(value, dict) else None
-    host = str(http.get("host", "")).lower().rstrip(".") if isinstance(http, dict) else ""
+    host = called_host(value)
     if not is_public(host):
         return ()
     return tuple(

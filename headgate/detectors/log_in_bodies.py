@@ -9,13 +9,14 @@ from msgspec import Struct
 from headgate.detectors.model import Finding
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
-WITHOUT_VENDOR: Final = frozenset(("password", "token", "json_web_token", "jwt"))
+WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
+WITHOUT_VENDOR: Final = WEB_TOKENS | {"password", "token"}
 """Kinds of credentials that do not say whose they are."""
-_WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
+TEXT_MAX: Final = 256
+"""Of a field that is no credential."""
 _FIELD: Final = re.compile(r"\$\.body((?:\.[A-Za-z0-9_]+|\['[^'\]]+'\])+)(?:\[0\])?")
 _NAME: Final = re.compile(r"\.([A-Za-z0-9_]+)|\['([^'\]]+)'\]")
 _JSON_RPC: Final = frozenset(("jsonrpc", "id", "method"))
-_TEXT_MAX: Final = 256
 _STATE_MAX: Final = 512
 _PASSWORD_MAX: Final = 128
 _TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/=|!*$:%-]{0,4096}")
@@ -41,6 +42,10 @@ class FieldNames(Struct, frozen=True):
     users: frozenset[str]
     states: frozenset[str]
     beside: frozenset[str]
+
+    @property
+    def all(self) -> frozenset[str]:
+        return self.secrets | self.alone | self.of_programs | self.users | self.states | self.beside
 
     def takes(self, name: str) -> bool:
         """Whether it may stand beside the secret."""
@@ -80,7 +85,7 @@ class LogIn(Struct, frozen=True):
             return _TOKEN.fullmatch(text) is not None
         if name in names.secrets or name in self.found:
             return len(text) <= _PASSWORD_MAX and text.isprintable()
-        return len(text) <= (_STATE_MAX if name in names.states else _TEXT_MAX)
+        return len(text) <= (_STATE_MAX if name in names.states else TEXT_MAX)
 
 
 def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
@@ -91,17 +96,14 @@ def log_in_of(findings: tuple[Finding, ...], body: JsonValue) -> LogIn | None:
         return None
     parameters = body.get("params")  # JSON-RPC 2.0, section 4
     if isinstance(parameters, dict) and body.keys() - {"params"} <= _JSON_RPC:
-        if any(len(str(member)) > _TEXT_MAX or isinstance(member, dict | list) for member in _around(body)):
+        around = [member for name, member in body.items() if name != "params"]
+        if any(len(str(member)) > TEXT_MAX or isinstance(member, dict | list) for member in around):
             return None
         body, found = parameters, {name.removeprefix("params."): kind for name, kind in found.items()}
     fields = _fields(body)
     if fields is None or not found.keys() <= fields.keys():
         return None
-    return LogIn(fields, found.keys(), {name for name, kind in found.items() if kind in _WEB_TOKENS})
-
-
-def _around(body: JsonObject) -> Iterator[JsonValue]:
-    return (member for name, member in body.items() if name != "params")
+    return LogIn(fields, found.keys(), {name for name, kind in found.items() if kind in WEB_TOKENS})
 
 
 def _name_of(finding: Finding) -> str | None:

@@ -13,15 +13,13 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
-from headgate.detectors.log_in_bodies import FieldNames, log_in_of
+from headgate.detectors.log_in_bodies import TEXT_MAX, FieldNames, log_in_of
 from headgate.detectors.model import Finding
-from headgate.detectors.public_hosts import is_public
-from headgate.detectors.service_hosts import fits_host, label_names
+from headgate.detectors.service_hosts import fits_host, is_own_service
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _LISTS: Final = ("secrets", "alone", "of_programs", "users", "states", "beside")
 _PLACES: Final = ("hosts", "named", "paths", "query")
-_TEXT_MAX: Final = 256
 
 
 class Product(Struct, frozen=True):
@@ -36,21 +34,23 @@ class Product(Struct, frozen=True):
 
     def takes(self, host: str, path: str) -> bool:
         is_path = any(path.count("/") == one.count("/") and fnmatchcase(path, one) for one in self.paths)
-        return is_path and (any(fits_host(host, one) for one in self.hosts) or _is_own_service(host, self.named))
+        return is_path and (any(fits_host(host, one) for one in self.hosts) or is_own_service(host, self.named))
+
+
+class LogIns(Struct, frozen=True):
+    """``names``: what every product takes."""
+
+    products: tuple[Product, ...]
+    names: FieldNames
 
 
 @cache
-def log_ins() -> tuple[Product, ...]:
+def log_ins() -> LogIns:
     """Raises ValidationError for a table that cannot be used."""
     document = read_document(resource_path("detectors", "log_ins.yaml"))
     document.only(*_LISTS, "products")
     products, names = document.section("products"), _names(document, None)
-    return tuple(_product(products.section(one), names) for one in products.members)
-
-
-def _is_own_service(host: str, named: frozenset[str]) -> bool:
-    """Whether a host of one's own may run the product that the words name: in one's own network it needs no name."""
-    return bool(named) and (not is_public(host) or label_names(host, named))
+    return LogIns(tuple(_product(products.section(one), names) for one in products.members), names)
 
 
 def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path: str) -> bool:
@@ -62,7 +62,9 @@ def is_log_in(findings: tuple[Finding, ...], value: JsonObject, host: str, path:
     if log_in is None:
         return False
     path, query = path.rstrip("/") or "/", http.get("query")
-    return any(log_in.fits(one.names) and _is_short(query, one.query) for one in log_ins() if one.takes(host, path))
+    return any(
+        log_in.fits(one.names) and _is_short(query, one.query) for one in log_ins().products if one.takes(host, path)
+    )
 
 
 def _is_short(query: JsonValue, names: frozenset[str]) -> bool:
@@ -70,7 +72,7 @@ def _is_short(query: JsonValue, names: frozenset[str]) -> bool:
     if not query:
         return True
     return isinstance(query, dict) and all(
-        name.lower() in names and isinstance(texts, list) and len(texts) == 1 and len(str(texts[0])) <= _TEXT_MAX
+        name.lower() in names and isinstance(texts, list) and len(texts) == 1 and len(str(texts[0])) <= TEXT_MAX
         for name, texts in query.items()
     )
 

@@ -10,6 +10,7 @@ from headgate.detectors.credential_homes import credential_homes
 from headgate.detectors.dangerous_calls import dangerous_calls
 from headgate.detectors.health import health_words
 from headgate.detectors.host_names import digest_suffixes, private_suffixes
+from headgate.detectors.imitated_hosts import imitated_names
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
 from headgate.detectors.log_ins import log_ins
@@ -17,9 +18,11 @@ from headgate.detectors.national_numbers import national_numbers
 from headgate.detectors.person_records import person_words
 from headgate.detectors.phrases import phrases
 from headgate.detectors.prose import prose
+from headgate.detectors.published_cards import published_cards
 from headgate.detectors.published_pages import published_pages
 from headgate.detectors.recovery_phrases import listed_words
 from headgate.detectors.secret_formats import secret_formats
+from headgate.detectors.secret_stores import secret_stores
 from headgate.detectors.service_hosts import free_hosts
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.token_endpoints import token_endpoints
@@ -60,6 +63,9 @@ def _prepare() -> None:
     log_ins()
     free_hosts()
     token_endpoints()
+    secret_stores()
+    published_cards()
+    imitated_names()
     listed_words()
     visible("\u00e9")
     ascii_skeleton("\u00e9")

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
+from headgate.detectors.called_hosts import is_at, tls_destination
 from headgate.detectors.model import Finding, text_at_path
 from headgate.kernel.canonical_json import JsonValue
 
@@ -30,17 +31,10 @@ def published_cards() -> PublishedCards:
 
 def without_published_cards(findings: tuple[Finding, ...], value: JsonValue) -> tuple[Finding, ...]:
     """The findings in a call (``value``), without cards for tests if it goes to a provider that published them."""
-    if not any(one.kind == _CARD for one in findings) or not _is_at_provider(value):
+    where = tls_destination(value) if any(one.kind == _CARD for one in findings) else None
+    if where is None or not any(is_at(where[0], one) for one in published_cards().hosts):
         return findings
     return tuple(one for one in findings if one.kind != _CARD or not _is_for_tests(one, value))
-
-
-def _is_at_provider(value: JsonValue) -> bool:
-    http = value.get("http") if isinstance(value, dict) else None
-    if not isinstance(http, dict) or http.get("scheme") != "https":
-        return False
-    host = f".{http.get('host', '')}".lower().rstrip(".")
-    return any(host.endswith(f".{one}") for one in published_cards().hosts)
 
 
 def _is_for_tests(finding: Finding, value: JsonValue) -> bool:

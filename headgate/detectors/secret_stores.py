@@ -15,8 +15,7 @@ from msgspec import Struct
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.model import Finding, text_at_path
-from headgate.detectors.public_hosts import is_public
-from headgate.detectors.service_hosts import fits_host, label_names
+from headgate.detectors.service_hosts import fits_host, is_own_service
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 
@@ -43,7 +42,7 @@ class SecretStore(Struct, frozen=True):
     def keeps(self, host: str, path: str) -> bool:
         if not any(fnmatchcase(path, one) for one in self.paths):
             return False
-        return any(fits_host(host, one) for one in self.hosts) or _is_own_store(host, self.named)
+        return any(fits_host(host, one) for one in self.hosts) or is_own_service(host, self.named)
 
 
 @cache
@@ -62,14 +61,6 @@ def is_kept(findings: tuple[Finding, ...], value: JsonObject, host: str, path: s
         one.keeps(host, path) and all(_is_in(found, f"$.body.{one.field}") for found in findings)
         for one in secret_stores()
     )
-
-
-def _is_own_store(host: str, named: frozenset[str]) -> bool:
-    """As for log-ins: a host that is named so, and is none that anyone has at once, or one in one's own network."""
-    if not named or not is_public(host):
-        return bool(named)
-    is_name = not host.rpartition(".")[2][:1].isdigit()  # vault.6.6.6.6 is read as an address, or not at all
-    return is_name and label_names(host, named)
 
 
 def _is_in(found: Finding, field: str) -> bool:

@@ -11,6 +11,7 @@ from typing import Final
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
 from headgate.detectors.imitated_hosts import imitated_names
+from headgate.detectors.public_hosts import is_public
 
 _WORD_BREAK: Final = re.compile(r"[-_]|[0-9]+$")
 _REGISTERED_LABELS: Final = 2
@@ -36,6 +37,8 @@ def label_names(host: str, words: frozenset[str]) -> bool:
     if not words or f".{host}".endswith(free_hosts()):
         return False
     first, *others = host.split(".")
+    if others and others[-1][:1].isdigit():  # vault.6.6.6.6 is read as an address, or not at all
+        return False
     middle = others[:-_REGISTERED_LABELS]
     if _TOP_LEVELS.intersection(middle):  # id.vendor.com.evil.example
         return False
@@ -44,3 +47,8 @@ def label_names(host: str, words: frozenset[str]) -> bool:
     if imitated_names().countries.intersection(middle[1:]):  # id.bank.pl.evil.example, and not id.pl.vendor.example
         return False
     return len(others) >= _REGISTERED_LABELS and not words.isdisjoint((first, *_WORD_BREAK.split(first)))
+
+
+def is_own_service(host: str, words: frozenset[str]) -> bool:
+    """Whether a host of one's own may run the product that the words name: in one's own network it needs no name."""
+    return bool(words) and (not is_public(host) or label_names(host, words))

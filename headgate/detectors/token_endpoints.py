@@ -4,21 +4,17 @@ Many share a host such as ``gitlab.com``, and what is sent to most of its paths 
 in, revoke or introspect take tokens. ``config/detectors/token_endpoints.yaml`` is the table.
 """
 
-from functools import cache, reduce
-from typing import Final
+from functools import cache
 
 from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
-from headgate.detectors.log_in_bodies import FieldNames
+from headgate.detectors.log_in_bodies import TEXT_MAX, WEB_TOKENS
 from headgate.detectors.log_ins import log_ins
 from headgate.detectors.model import Finding, text_at_path
 from headgate.detectors.token_audience import belongs_to
 from headgate.kernel.canonical_json import JsonValue
-
-_WEB_TOKENS: Final = frozenset(("json_web_token", "jwt"))
-_TEXT_MAX: Final = 256
 
 
 class TokenEndpoints(Struct, frozen=True):
@@ -38,7 +34,7 @@ def token_endpoints() -> TokenEndpoints:
     return TokenEndpoints(
         tuple(f"/{one}" for one in document.strings("paths")),
         frozenset(document.strings("tokens")),
-        frozenset(document.strings("beside")) | _of_every_log_in(),
+        log_ins().names.all.union(document.strings("beside")),
     )
 
 
@@ -56,7 +52,7 @@ def without_returned(findings: tuple[Finding, ...], value: JsonValue, host: str,
 
 def _is_returned(finding: Finding, value: JsonValue, host: str) -> bool:
     """As all of a field that takes such tokens."""
-    span = finding.span if finding.kind in _WEB_TOKENS else None
+    span = finding.span if finding.kind in WEB_TOKENS else None
     if span is None or not any(span.path in (("body", one), ("body", one, 0)) for one in token_endpoints().tokens):
         return False
     text = text_at_path(value, span.path)
@@ -77,14 +73,5 @@ def _has_only_short_values(members: JsonValue, host: str) -> bool:
 def _is_short(member: JsonValue, host: str) -> bool:
     member = member[0] if isinstance(member, list) and len(member) == 1 else member
     if isinstance(member, str):
-        return len(member) <= _TEXT_MAX or belongs_to(member, host)
+        return len(member) <= TEXT_MAX or belongs_to(member, host)
     return member is None or isinstance(member, bool | int)
-
-
-def _of_every_log_in() -> frozenset[str]:
-    """The names that ``log_ins.yaml`` lists for all products."""
-    return reduce(frozenset.intersection, (_all(one.names) for one in log_ins()))
-
-
-def _all(names: FieldNames) -> frozenset[str]:
-    return names.secrets | names.alone | names.of_programs | names.users | names.states | names.beside

@@ -288,7 +288,7 @@ def test_a_list_of_tokens_is_no_token(between: str) -> None:
 
 
 def test_each_product_has_places() -> None:
-    for one in log_ins():
+    for one in log_ins().products:
         assert one.paths and (one.hosts or one.named)
         assert not any(name != name.lower() for name in one.query)
 
