@@ -25,6 +25,9 @@ _CALLS_PER_CLIENT: Final = 500
 """Then its connections are closed, and others are opened."""
 _LONGEST_CALL_SECONDS: Final = 60
 _RUNNING_MAX: Final = 64
+_LIMITS: Final = httpx.Limits(max_connections=_RUNNING_MAX, max_keepalive_connections=_RUNNING_MAX)
+"""As many kept as can be in use: with fewer, a machine that is busy for a moment opens connections for most calls, is
+busier by that, and stays so."""
 _LISTS: Final = (
     "/v1/actions?limit=50",
     "/v1/approvals?limit=50",
@@ -81,7 +84,11 @@ class Agent:
 
     def _open(self) -> httpx.AsyncClient:
         return httpx.AsyncClient(
-            proxy=self._load.proxy_url, verify=self._trust, trust_env=False, timeout=_LONGEST_CALL_SECONDS
+            proxy=self._load.proxy_url,
+            verify=self._trust,
+            trust_env=False,
+            timeout=_LONGEST_CALL_SECONDS,
+            limits=_LIMITS,
         )
 
     async def send(self, method: str, path: str, **content: Any) -> int:

@@ -47,7 +47,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     "proxy": (
         *_EVERY_PART,
         "proxy.server",
-        "headgate.detectors.prepare:prepare",
+        "headgate.detectors.rehearsal:rehearse",
         "headgate.tools.load:load_catalogues",
     ),
     "api": (
@@ -60,8 +60,9 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
         "uvicorn.lifespan.off",
     ),
 }
-"""What a part or a task imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and patterns,
-of some 50 MB, and the catalogues that come with Headgate are among it: otherwise each process makes its own."""
+"""What a part or a task imports, or calls, when it starts, in pieces of a second or two. Detectors' lists and
+the patterns that ordinary calls need, of some 30 MB, and the catalogues that come with Headgate are among it: otherwise
+each process makes its own."""
 TASKS: Final = {
     "prepare": "headgate.runtime.prepare:prepare",
     "token": "headgate.runtime.prepare:renew_token",

@@ -25,6 +25,8 @@ from headgate.kernel.secrets import Secret
 type Connection = psycopg.AsyncConnection[DictRow]
 
 _CHECK_SECONDS: Final = 2.0
+_IDLE_SECONDS: Final = 60.0
+"""Then a connection beyond the first is closed: each is a process of the server, of 1 to 8 MB."""
 
 # A command sets up no logging, and the standard library then prints a library's warnings on stderr as they are ("Python
 # logging HOWTO", "What happens if no configuration is provided"): why a connection failed is said once, by the command.
@@ -139,6 +141,7 @@ class Database:
             configure=self._configure,
             min_size=1,
             max_size=max_connections,
+            max_idle=_IDLE_SECONDS,
             timeout=connect_seconds,
             open=False,
             kwargs={

@@ -91,12 +91,21 @@ def test_the_same_matches_as_re2(seed: int) -> None:
         (b"(?=a)", "invalid or unsupported Perl syntax"),
         (b"\xff", "not UTF-8"),
         (b"[b-a]", "invalid character class range"),
-        (b"(?:(?:[a-z0-9]{1000}|[^x]{999}){1})" * 900, "bytes when compiled"),
     ],
 )
 def test_what_is_refused_and_why(pattern: bytes, reason: str) -> None:
     with pytest.raises(PatternError, match="^.*" + reason.replace(")", r"\)")):
         BytePattern(pattern)
+
+
+def test_a_pattern_that_is_too_large_when_compiled_is_refused_when_it_is_first_used() -> None:
+    pattern = BytePattern(b"(?:(?:[a-z0-9]{1000}|[^x]{999}){1})" * 900)
+
+    for use in (pattern.search, pattern.match, pattern.fullmatch, pattern.findall):
+        with pytest.raises(PatternError, match="bytes when compiled"):
+            use(b"a")
+    with pytest.raises(PatternError, match="bytes when compiled"):
+        next(pattern.finditer(b"a"))
 
 
 def test_a_group_that_took_no_part_and_one_that_is_not_there() -> None:

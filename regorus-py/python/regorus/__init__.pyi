@@ -186,10 +186,10 @@ class ByteMatch:
 class BytePattern:
     """A regular expression over bytes that are UTF-8, in the syntax of RE2 and Go, with the methods of Python's ``re``:
     leftmost-first, in linear time. ``pos`` and ``endpos`` bound the match; ``^``, ``$`` and ``\\b`` look at the whole
-    text."""
+    text. It is compiled when a match is first asked for, where the methods raise PatternError if it is too large."""
 
     def __new__(cls, pattern: bytes) -> BytePattern:
-        """Raises PatternError."""
+        """Raises PatternError for what is no pattern."""
 
     @property
     def pattern(self) -> bytes: ...

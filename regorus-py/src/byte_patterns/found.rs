@@ -93,17 +93,16 @@ impl ByteMatches {
         slf
     }
 
-    fn __next__(&mut self, py: Python<'_>) -> Option<ByteMatch> {
+    fn __next__(&mut self, py: Python<'_>) -> PyResult<Option<ByteMatch>> {
         if self.at > self.end {
-            return None;
+            return Ok(None);
         }
         let bytes = self.text.bind(py).as_bytes();
-        let found = self.pattern.get().next(py, bytes, self.at, self.end);
-        let Some(spans) = found else {
+        let Some(spans) = self.pattern.get().next(py, bytes, self.at, self.end)? else {
             self.at = usize::MAX;
-            return None;
+            return Ok(None);
         };
         self.at = after(&spans, self.at);
-        Some(ByteMatch::new(self.text.clone_ref(py), spans))
+        Ok(Some(ByteMatch::new(self.text.clone_ref(py), spans)))
     }
 }

@@ -20,10 +20,11 @@ pub const COMPILED_BYTES_MAX: usize = 16 << 20;
 /// Of states that are made while matching, in each thread.
 const STATES_BYTES_MAX: usize = 1 << 20;
 
+/// Compiled when a match is first asked for: of hundreds of patterns most stand behind a keyword that few texts have.
 #[pyclass(frozen, module = "regorus")]
 pub struct BytePattern {
-    regex: Regex,
-    /// With the end of the text behind it; made when it is first asked for, as few patterns need it.
+    regex: OnceLock<Regex>,
+    /// With the end of the text behind it.
     whole: OnceLock<Regex>,
     groups: usize,
     source: Vec<u8>,
@@ -35,9 +36,9 @@ pub struct BytePattern {
 impl BytePattern {
     #[new]
     fn new(py: Python<'_>, pattern: &[u8]) -> PyResult<Self> {
-        let (hir, groups) = parsed(py, pattern)?;
-        let regex = compiled(py, &hir)?;
-        Ok(Self { regex, whole: OnceLock::new(), groups, source: pattern.to_vec(), place: OnceLock::new() })
+        let (_, groups) = parsed(py, pattern)?;
+        let source = pattern.to_vec();
+        Ok(Self { regex: OnceLock::new(), whole: OnceLock::new(), groups, source, place: OnceLock::new() })
     }
 
     #[getter]
@@ -51,29 +52,40 @@ impl BytePattern {
     }
 
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
-    fn search(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> Option<ByteMatch> {
-        self.find(&self.regex, text, pos, endpos, Anchored::No)
+    fn search(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> PyResult<Option<ByteMatch>> {
+        self.find(text, pos, endpos, Anchored::No)
     }
 
     /// The match that begins first, at `pos` or later, but not behind `last`. Far behind it nothing is looked at.
-    fn search_start(&self, text: Bound<'_, PyBytes>, pos: usize, last: usize, endpos: usize) -> Option<ByteMatch> {
+    fn search_start(
+        &self,
+        text: Bound<'_, PyBytes>,
+        pos: usize,
+        last: usize,
+        endpos: usize,
+    ) -> PyResult<Option<ByteMatch>> {
         let end = endpos.min(text.as_bytes().len());
         if self.is_excluded(&text) {
-            return None;
+            return Ok(None);
         }
+        let regex = self.regex(text.py())?;
         let at = |start: usize| Input::new(text.as_bytes()).range(start..end).anchored(Anchored::Yes);
-        let start = (pos..=last.min(end)).find(|start| self.regex.is_match(at(*start)))?;
-        self.find(&self.regex, text, start, end, Anchored::Yes)
+        match (pos..=last.min(end)).find(|start| regex.is_match(at(*start))) {
+            Some(start) => self.find(text, start, end, Anchored::Yes),
+            None => Ok(None),
+        }
     }
 
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
-    fn r#match(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> Option<ByteMatch> {
-        self.find(&self.regex, text, pos, endpos, Anchored::Yes)
+    fn r#match(&self, text: Bound<'_, PyBytes>, pos: usize, endpos: usize) -> PyResult<Option<ByteMatch>> {
+        self.find(text, pos, endpos, Anchored::Yes)
     }
 
     fn fullmatch(&self, text: Bound<'_, PyBytes>) -> PyResult<Option<ByteMatch>> {
+        let bytes = text.as_bytes();
         let whole = self.whole(text.py())?;
-        Ok(self.find(whole, text, 0, usize::MAX, Anchored::Yes))
+        let spans = self.spans(text.py(), whole, Input::new(bytes).anchored(Anchored::Yes));
+        Ok(spans.map(|spans| ByteMatch::new(text.unbind(), spans)))
     }
 
     #[pyo3(signature = (text, pos = 0, endpos = usize::MAX))]
@@ -122,8 +134,22 @@ impl BytePattern {
 }
 
 impl BytePattern {
-    pub fn regex(&self) -> &Regex {
-        &self.regex
+    /// Raises PatternError for a pattern that is too large when compiled.
+    pub fn regex(&self, py: Python<'_>) -> PyResult<&Regex> {
+        self.made(py, &self.regex, |tree| tree)
+    }
+
+    fn whole(&self, py: Python<'_>) -> PyResult<&Regex> {
+        self.made(py, &self.whole, |tree| Hir::concat(vec![tree, Hir::look(Look::End)]))
+    }
+
+    fn made<'a>(&self, py: Python<'_>, cell: &'a OnceLock<Regex>, of: impl FnOnce(Hir) -> Hir) -> PyResult<&'a Regex> {
+        if let Some(made) = cell.get() {
+            return Ok(made);
+        }
+        let (tree, _) = parsed(py, &self.source)?;
+        let made = compiled(py, &of(tree))?;
+        Ok(cell.get_or_init(|| made))
     }
 
     pub fn source(&self) -> &[u8] {
@@ -141,18 +167,9 @@ impl BytePattern {
         matches.cast::<SetMatches>().is_ok_and(|matches| matches.get().excludes(text, *place))
     }
 
-    fn whole(&self, py: Python<'_>) -> PyResult<&Regex> {
-        if let Some(made) = self.whole.get() {
-            return Ok(made);
-        }
-        let (hir, _) = parsed(py, &self.source)?;
-        let made = compiled(py, &Hir::concat(vec![hir, Hir::look(Look::End)]))?;
-        Ok(self.whole.get_or_init(|| made))
-    }
-
     /// The places of the first match and its groups. What stands before `at` and behind `end` is still looked at by
     /// `^`, `$` and `\b`.
-    pub fn spans(&self, py: Python<'_>, regex: &Regex, input: Input<'_>) -> Option<Spans> {
+    fn spans(&self, py: Python<'_>, regex: &Regex, input: Input<'_>) -> Option<Spans> {
         detached(py, input.end() - input.start(), || self.spans_of(regex, input))
     }
 
@@ -166,31 +183,31 @@ impl BytePattern {
         Some((0..=self.groups).map(|index| captures.get_group(index).map(|span| (span.start, span.end))).collect())
     }
 
-    pub fn next(&self, py: Python<'_>, text: &[u8], at: usize, end: usize) -> Option<Spans> {
-        self.spans(py, &self.regex, Input::new(text).range(at..end))
+    pub fn next(&self, py: Python<'_>, text: &[u8], at: usize, end: usize) -> PyResult<Option<Spans>> {
+        Ok(self.spans(py, self.regex(py)?, Input::new(text).range(at..end)))
     }
 
     fn find(
         &self,
-        regex: &Regex,
         text: Bound<'_, PyBytes>,
         pos: usize,
         endpos: usize,
         anchored: Anchored,
-    ) -> Option<ByteMatch> {
+    ) -> PyResult<Option<ByteMatch>> {
         let end = endpos.min(text.as_bytes().len());
         if pos > end || self.is_excluded(&text) {
-            return None;
+            return Ok(None);
         }
-        let spans = self.spans(text.py(), regex, Input::new(text.as_bytes()).range(pos..end).anchored(anchored))?;
-        Some(ByteMatch::new(text.unbind(), spans))
+        let py = text.py();
+        let spans = self.spans(py, self.regex(py)?, Input::new(text.as_bytes()).range(pos..end).anchored(anchored));
+        Ok(spans.map(|spans| ByteMatch::new(text.unbind(), spans)))
     }
 
     fn each(&self, text: &Bound<'_, PyBytes>, mut take: impl FnMut(Spans) -> PyResult<()>) -> PyResult<()> {
         let bytes = text.as_bytes();
         let mut at = if self.is_excluded(text) { usize::MAX } else { 0 };
         while at <= bytes.len() {
-            let Some(spans) = self.next(text.py(), bytes, at, bytes.len()) else { break };
+            let Some(spans) = self.next(text.py(), bytes, at, bytes.len())? else { break };
             at = after(&spans, at);
             take(spans)?;
         }

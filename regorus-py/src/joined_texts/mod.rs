@@ -22,9 +22,9 @@ pub fn edges_of(text: &Bound<'_, PyString>) -> String {
 
 /// All in one, and then a line from each beginning of a credential to each end of a piece after it.
 #[pyfunction]
-pub fn joined_lines(pieces: Vec<String>, beginnings: &Bound<'_, BytePattern>, least_end: usize) -> String {
+pub fn joined_lines(pieces: Vec<String>, beginnings: &Bound<'_, BytePattern>, least_end: usize) -> PyResult<String> {
     let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
-    lines::joined_lines(&pieces, beginnings.get().regex(), least_end)
+    Ok(lines::joined_lines(&pieces, beginnings.get().regex(beginnings.py())?, least_end))
 }
 
 /// The edges of all texts that were not decoded from others, up to so many characters, in lines as `joined_lines`
@@ -35,7 +35,7 @@ pub fn joined_fields(
     buffers: Vec<PyRef<'_, TextBuffer>>,
     beginnings: &Bound<'_, BytePattern>,
     characters_max: usize,
-) -> Option<String> {
+) -> PyResult<Option<String>> {
     let mut in_order = Vec::new();
     let mut by_name: Vec<Vec<usize>> = Vec::new();
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -58,14 +58,14 @@ pub fn joined_fields(
         in_order.push(short);
     }
     if in_order.len() < 2 {
-        return None;
+        return Ok(None);
     }
     let all: Vec<&str> = in_order.iter().map(AsRef::as_ref).collect();
     let groups = by_name.iter().filter(|group| (2..all.len()).contains(&group.len()));
     let groups: Vec<Vec<&str>> = groups.map(|group| group.iter().map(|index| all[*index]).collect()).collect();
-    let regex = beginnings.get().regex();
-    py.detach(|| {
+    let regex = beginnings.get().regex(py)?;
+    Ok(py.detach(|| {
         let lines = std::iter::once(&all).chain(&groups).map(|texts| lines::joined_lines(texts, regex, 0));
         Some(lines.collect::<Vec<_>>().join("\n"))
-    })
+    }))
 }
