@@ -1,7 +1,8 @@
 """What a start of ``headgate up`` with existing data takes: time until it is ready, processor time, memory.
 
-``python -m benchmarks.start [--runs 5] [--workers 2]``. Memory is PSS (proc(5)): a page that n processes share counts
-1/n for each. Idle: what all processes take of the processor in the 10 s that follow.
+``python -m benchmarks.start [--runs 5] [--workers 2] [--python PATH]``. Memory is PSS (proc(5)): a page that n processes
+share counts 1/n for each. Idle: what all processes take of the processor in the 10 s that follow. ``--python``: of an
+environment that holds the wheels and nothing else. Libraries load some of what a developer's environment has beside.
 """
 
 import argparse
@@ -28,14 +29,14 @@ class Start:
     idle_share: float
 
 
-def measure(folder: Path, workers: int) -> Start:
+def measure(folder: Path, workers: int, python: str) -> Start:
     """With the data in ``folder``, which are made where there are none."""
     runtime_file = folder / "runtime.json"
-    command = [sys.executable, "-P", "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
+    command = [python, "-P", "-m", "headgate.cli.main", "up", "--data-dir", str(folder / "data")]
     command += ["--runtime-file", str(runtime_file), "--api-port", "0", "--proxy-port", "0"]
     with (folder / "log").open("ab") as log:
         started = time.monotonic()
-        process = subprocess.Popen([*command, "--proxy-workers", str(workers)], stdout=log, stderr=log)
+        process = subprocess.Popen([*command, "--proxy-workers", str(workers)], stdout=log, stderr=log, cwd=folder)
     while not runtime_file.exists():
         if process.poll() is not None:
             sys.exit((folder / "log").read_text()[-2000:])
@@ -63,10 +64,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--python", default=sys.executable)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(f"first start: {measure(Path(folder), arguments.workers).ready_seconds:.1f} s")
-        starts = [measure(Path(folder), arguments.workers) for _ in range(arguments.runs)]
+        which = Path(folder), arguments.workers, arguments.python
+        print(f"first start: {measure(*which).ready_seconds:.1f} s")
+        starts = [measure(*which) for _ in range(arguments.runs)]
     for one in starts:
         print(
             f"ready after {one.ready_seconds:.2f} s, {one.processor_seconds:.2f} s of processor, {one.pss_mib:.0f} MiB,"
