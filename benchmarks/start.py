@@ -1,8 +1,9 @@
 """What a start of ``headgate up`` with existing data takes: time until it is ready, processor time, memory.
 
-``python -m benchmarks.start [--runs 5] [--workers 2] [--python PATH]``. Memory is PSS (proc(5)): a page that n processes
-share counts 1/n for each. Idle: what all processes take of the processor in the 10 s that follow. ``--python``: of an
-environment that holds the wheels and nothing else. Libraries load some of what a developer's environment has beside.
+``python -m benchmarks.start [--runs 5] [--workers 2] [--python PATH]``. Memory is PSS (proc(5)): a page that n
+processes share counts 1/n for each. Idle: what all processes take of the processor in the 10 s that follow.
+``--python``: of an environment that holds the wheels and nothing else. Libraries load some of what a developer's
+environment has beside.
 """
 
 import argparse
