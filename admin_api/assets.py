@@ -6,6 +6,7 @@ in ``static/css`` are served as one, in the order of their names.
 
 import gzip
 import hashlib
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -27,12 +28,11 @@ _HASH_CHARACTERS: Final = 12
 
 
 class Asset(Struct, frozen=True):
-    """``path`` is its address here; ``compressed`` is gzip (RFC 1952)."""
+    """``path`` is its address here."""
 
     path: str
     media_type: str
     content: bytes
-    compressed: bytes
 
 
 def _read_assets() -> dict[str, Asset]:
@@ -57,11 +57,17 @@ def _asset(name: str, content: bytes) -> Asset:
     stem, _, suffix = name.rpartition(".")
     digest = hashlib.sha256(content).hexdigest()[:_HASH_CHARACTERS]
     media_type = _MEDIA_TYPES[f".{suffix}"]
-    return Asset(f"/static/{stem}.{digest}.{suffix}", media_type, content, gzip.compress(content, mtime=0))
+    return Asset(f"/static/{stem}.{digest}.{suffix}", media_type, content)
 
 
 _BY_NAME: Final = _read_assets()
 _BY_PATH: Final = {one.path: one for one in _BY_NAME.values()}
+
+
+@cache
+def _compressed(path: str) -> bytes:
+    """In gzip (RFC 1952), when it is first asked for: a start need not wait for it."""
+    return gzip.compress(_BY_PATH[path].content, mtime=0)
 
 
 def asset(name: str) -> str:
@@ -76,6 +82,7 @@ async def static(request: Request) -> Response:
     if found is None:
         raise NotFoundError("no such file")
     headers = {"Cache-Control": "public, max-age=31536000, immutable", "Vary": "Accept-Encoding"}
+    content = found.content
     if accepts_gzip(request):
-        return Response(found.compressed, media_type=found.media_type, headers=headers | {"Content-Encoding": "gzip"})
-    return Response(found.content, media_type=found.media_type, headers=headers)
+        content, headers = _compressed(found.path), headers | {"Content-Encoding": "gzip"}
+    return Response(content, media_type=found.media_type, headers=headers)
