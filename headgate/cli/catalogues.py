@@ -1,46 +1,19 @@
-"""The commands of ``headgate tools``, which work on catalogue files."""
+"""``headgate tools check`` and ``import``: catalogue files."""
 
 from pathlib import Path
 from typing import Final
 
 import click
-import yaml
 
 from headgate.cli.local_data import data_dir_option, find_catalogues
-from headgate.cli.tables import safe, show_json, show_table
-from headgate.cli.target import json_option, result_option, runtime_file_option
-from headgate.configuration.yaml_document import read_document
+from headgate.cli.tables import show_json
+from headgate.cli.target import result_option, runtime_file_option
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.canonical_json import JsonValue, parse_strict
-from headgate.kernel.errors import HeadgateError, NotFoundError, ValidationError
-from headgate.tools.load import catalogue_paths, load_catalogue, load_catalogues
-from headgate.tools.match import CatalogueIndex
-from headgate.tools.openapi import import_openapi
+from headgate.kernel.errors import HeadgateError, ValidationError
 
 _MODE: Final = 0o644
 _RESTART: Final = "the proxy, the API and the worker read catalogues when they start"
-
-
-@click.command("list")
-@click.option("--tool", help="Only this tool's operations.")
-@json_option
-@data_dir_option
-@runtime_file_option
-def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
-    """List the tools and operations of the catalogues of this instance."""
-    rows = [
-        [entry.tool, entry.operation, entry.effect.value, entry.sending.method, entry.description]
-        for entries in load_catalogues(find_catalogues(data_dir, runtime_file)).tools.values()
-        for entry in entries.values()
-        if tool in (None, entry.tool)
-    ]
-    if tool is not None and not rows:
-        raise NotFoundError(f"no catalogue for the tool {safe(tool)}. headgate tools list shows all tools")
-    if as_json:
-        names = ("tool", "operation", "effect", "method", "description")
-        show_json([dict(zip(names, row, strict=True)) for row in rows])
-        return
-    show_table(("TOOL", "OPERATION", "EFFECT", "METHOD", "DESCRIPTION"), rows)
 
 
 @click.command()
@@ -50,6 +23,10 @@ def list_tools(tool: str | None, as_json: bool, data_dir: Path | None, runtime_f
 @runtime_file_option
 def check(files: tuple[Path, ...], as_json: bool, data_dir: Path | None, runtime_file: Path | None) -> None:
     """Check catalogue files together with the catalogues of this instance. Without FILES, check only the latter."""
+    from headgate.tools.catalogue_files import catalogue_paths  # noqa: PLC0415 - help reads no catalogue
+    from headgate.tools.load import load_catalogue  # noqa: PLC0415
+    from headgate.tools.match import CatalogueIndex  # noqa: PLC0415
+
     names = {path.name for path in files}
     own = [path for path in catalogue_paths(find_catalogues(data_dir, runtime_file)) if path.name not in names]
     catalogues = [load_catalogue(path) for path in (*own, *files)]
@@ -84,6 +61,11 @@ def import_document(
 ) -> None:
     """Create a catalogue from an OpenAPI document (3.0 or 3.1, JSON or YAML). Review it before use: it contains
     conservative guesses where the document has no information."""
+    import yaml  # noqa: PLC0415 - help reads no document
+
+    from headgate.tools.load import load_catalogue, load_catalogues  # noqa: PLC0415
+    from headgate.tools.openapi import import_openapi  # noqa: PLC0415
+
     if install and output is not None:
         raise click.UsageError("--install cannot be combined with --output")
     imported = import_openapi(_read(document), tool=tool, origin=origin)
@@ -123,6 +105,8 @@ def import_document(
 
 def _read(path: Path) -> JsonValue:
     if path.suffix in (".yaml", ".yml"):
+        from headgate.configuration.yaml_document import read_document  # noqa: PLC0415 - help reads no document
+
         return read_document(path).members
     try:
         return parse_strict(path.read_bytes())

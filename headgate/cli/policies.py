@@ -48,7 +48,7 @@ _ELSEWHERE: Final[dict[str, Place]] = {
         "Show for which calls the index evaluates a policy, derived from its source.",
     ),
     "lint": (
-        "headgate.cli.policy_code:lint",
+        "headgate.cli.policy_lint:lint",
         "Compile and check policies locally, and warn of probable mistakes. PATH is a folder or one file, NAME.rego.",
     ),
     "pull": (

@@ -1,6 +1,5 @@
-"""``headgate policy pull|push|lint|import``: policies as files under version control."""
+"""``headgate policy pull|push|import``: policies as files under version control."""
 
-import asyncio
 import sys
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -10,17 +9,13 @@ import click
 from headgate.cli.api_client import ApiClient
 from headgate.cli.policy_remote import apply_all, apply_step, read_remote
 from headgate.cli.policy_write import write_folder
-from headgate.cli.tables import counted, safe, show_json, show_json_line
+from headgate.cli.tables import safe, show_json, show_json_line
 from headgate.cli.target import find_target, result_option, runtime_file_option
-from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
-from headgate.policies.hiding import hiding_warnings
 from headgate.policies.suites.bundle import read_bundle
-from headgate.policies.suites.folder import read_folder, read_policy_file
+from headgate.policies.suites.folder import read_folder
 from headgate.policies.suites.model import Suite
 from headgate.policies.suites.plan import Remote, Step, gone, plan
-from headgate.policies.suites.run import as_rule_policy
-from headgate.policies.trial import try_policy
 
 _FOLDER: Final = click.argument("folder", type=click.Path(path_type=Path, file_okay=False, exists=True))
 
@@ -100,58 +95,14 @@ def import_bundle(bundle: BinaryIO, dry_run: bool, note: str | None, as_json: bo
     Each file becomes a policy, named after its package. A policy cannot read the rules of another policy, so shared
     rules of a bundle must be in packages lib.…. Adds nothing unless everything compiles.
     """
+    from headgate.cli.policy_lint import lint_suite  # noqa: PLC0415 - the others try no policy
+
     suite = read_bundle(bundle.read())
-    errors, _ = asyncio.run(_lint(suite))
+    errors, _ = lint_suite(suite)
     if errors:
         raise ValidationError("\n".join(["nothing was imported:", *errors]))
     client = ApiClient(find_target(runtime_file), is_patient=True)
     _apply(client, plan(suite, read_remote(client), delete=False), note, dry_run=dry_run, as_json=as_json)
-
-
-@click.command()
-@click.argument("path", type=click.Path(path_type=Path, exists=True))
-@click.option("--strict", is_flag=True, help="Fail on warnings too.")
-@result_option
-def lint(path: Path, strict: bool, as_json: bool) -> None:
-    """Compile and check policies locally, and warn of probable mistakes. PATH is a folder or one file, NAME.rego."""
-    suite = read_policy_file(path) if path.is_file() else read_folder(path)
-    if not suite.policies and not suite.modules and not suite.documents:
-        raise ValidationError(
-            f"{safe(path)} contains no policy: expected NAME.rego, or the files that policies.yaml names"
-        )
-    errors, warnings = asyncio.run(_lint(suite))
-    if as_json:
-        show_json({"errors": errors, "warnings": warnings})
-    else:
-        for error in errors:
-            click.echo(f"error: {safe(error)}")
-        for warning in warnings:
-            click.echo(f"warning: {safe(warning)}")
-        click.echo(f"{counted(len(errors), 'error')}, {counted(len(warnings), 'warning')}")
-    if errors or (strict and warnings):
-        sys.exit(1)
-
-
-async def _lint(suite: Suite) -> tuple[list[str], list[str]]:
-    """Errors and warnings, with the file that each is about."""
-    errors: list[str] = []
-    warnings: list[str] = []
-    data = canonical_bytes({"allowlist": {}, **suite.data})
-    policies = [as_rule_policy(one) for one in suite.policies]
-    for one, policy in zip(suite.policies, policies, strict=True):
-        try:
-            report = await try_policy(one.text, data, suite.modules)
-        except ValidationError as error:
-            errors.append(_in_file(error.message, one.file))
-            continue
-        warnings += [_in_file(warning, one.file) for warning in report.warnings]
-        earlier = policies[: policies.index(policy)]
-        warnings += hiding_warnings(policy, earlier, data, suite.modules)
-    return errors, warnings
-
-
-def _in_file(message: str, file: str) -> str:
-    return message.replace("policy.rego", file, 1) if "policy.rego" in message else f"{file}: {message}"
 
 
 def _apply(

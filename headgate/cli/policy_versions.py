@@ -12,14 +12,12 @@ from headgate.cli.actor_text import actor_text
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
 from headgate.cli.policy_cases import case_members, case_options
-from headgate.cli.policy_code import show_folder_diff
 from headgate.cli.policy_file import complaints_about
 from headgate.cli.policy_name import policy_id_of
 from headgate.cli.policy_warnings import show_warnings
 from headgate.cli.tables import safe, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
-from headgate.policies.suites.bundle import shown_json
 
 if TYPE_CHECKING:
     from headgate.client.types import ActorAnswer, PolicyChange, Restoration
@@ -108,6 +106,8 @@ def diff(
 ) -> None:
     """Show the changes between two versions of a policy or, if TARGET is a folder, the changes that push would make."""
     if Path(target).is_dir():
+        from headgate.cli.policy_code import show_folder_diff  # noqa: PLC0415 - the others read no folder
+
         show_folder_diff(Path(target), delete=delete, runtime_file=runtime_file)
         return
     client = ApiClient(find_target(runtime_file))
@@ -164,6 +164,8 @@ def restore(policy: str, version: int, note: str | None, as_json: bool, runtime_
 
 def _show_cases(before: JsonValue, after: JsonValue) -> None:
     """Line by line: all cases in one line would hide what changed in one of them."""
+    from headgate.policies.suites.bundle import shown_json  # noqa: PLC0415 - for this alone
+
     old, new = shown_json(before).splitlines(), shown_json(after).splitlines()
     for line in unified_diff(old, new, "before/cases", "after/cases", lineterm=""):
         click.echo(safe(line))

@@ -12,7 +12,7 @@ _ELSEWHERE: Final[dict[str, Place]] = {
         "headgate.cli.catalogues:import_document",
         "Create a catalogue from an OpenAPI document (3.0 or 3.1, JSON or YAML).",
     ),
-    "list": ("headgate.cli.catalogues:list_tools", "List the tools and operations of the catalogues of this instance."),
+    "list": ("headgate.cli.tool_list:list_tools", "List the tools and operations of the catalogues of this instance."),
 }
 
 

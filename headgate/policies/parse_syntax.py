@@ -4,7 +4,7 @@ The engine (regorus 0.14, ``ast.rs``) writes it as serde does: one-member object
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final, cast
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -27,6 +27,8 @@ from headgate.policies.syntax import (
 from headgate.policies.tree import UnknownSyntaxError, tree_object
 
 _TRUE: Final = Constant(True)
+_BINDING: Final = frozenset({"AssignExpr", "SomeIn", "Func", "SomeVars", "Every"})
+"""The nodes that make variables."""
 _LANGUAGE_IMPORTS: Final = ("rego", "future")
 
 
@@ -64,7 +66,7 @@ def _module(tree: JsonObject, source: bytes) -> Module:
         defaults=defaults,
         bound_names=frozenset(_bound_names(tree["rules"], source)),
         imported_names=frozenset(_imported_names(_list(tree["imports"]), source)),
-        uses_with=any(True for _ in _members(decision_rules(tree, path), "with_mods")),
+        uses_with=any(True for _ in _members(decision_rules(tree, path), ("with_mods",))),
     )
 
 
@@ -169,21 +171,22 @@ def _imported_names(imports: list[JsonValue], source: bytes) -> Iterator[str]:
 
 def _bound_names(tree: JsonValue, source: bytes) -> Iterator[str]:
     """Every variable that could be local to some body: it may shadow a rule, or input itself."""
-    for node in _members(tree, "AssignExpr"):
-        assignment = tree_object(node)
-        yield from _variables(assignment["lhs"])
-        if assignment["op"] == "Eq":
-            yield from _variables(assignment["rhs"])
-    for node in _members(tree, "SomeIn"):
-        yield from _variables([tree_object(node)["key"], tree_object(node)["value"]])
-    for node in _members(tree, "Func"):
-        yield from _variables(tree_object(node)["args"])
-    for node in _members(tree, "SomeVars"):
-        yield from (_text(span, source) for span in _list(tree_object(node)["vars"]))
-    for node in _members(tree, "Every"):
-        yield from (
-            _text(span, source) for span in (tree_object(node)["key"], tree_object(node)["value"]) if span is not None
-        )
+    for kind, node in _members(tree, _BINDING):
+        match kind:
+            case "AssignExpr":
+                assignment = tree_object(node)
+                yield from _variables(assignment["lhs"])
+                if assignment["op"] == "Eq":
+                    yield from _variables(assignment["rhs"])
+            case "SomeIn":
+                yield from _variables([tree_object(node)["key"], tree_object(node)["value"]])
+            case "Func":
+                yield from _variables(tree_object(node)["args"])
+            case "SomeVars":
+                yield from (_text(span, source) for span in _list(tree_object(node)["vars"]))
+            case "Every":
+                spans = (tree_object(node)["key"], tree_object(node)["value"])
+                yield from (_text(span, source) for span in spans if span is not None)
 
 
 def _text(span: JsonValue, source: bytes) -> str:
@@ -207,14 +210,17 @@ def _variables(tree: JsonValue) -> Iterator[str]:
                 yield from _variables(node)
 
 
-def _members(tree: JsonValue, name: str) -> Iterator[JsonValue]:
+def _members(tree: JsonValue, names: Container[str]) -> Iterator[tuple[str, JsonValue]]:
+    """Every member with one of the names, at any depth, outside the places in the text: half of the tree are those."""
     pending = [tree]
     while pending:
         node = pending.pop()
         if isinstance(node, dict):
-            if name in node:
-                yield node[name]
-            pending.extend(node.values())
+            for name, value in node.items():
+                if name in names:
+                    yield name, value
+                if name != "span" and isinstance(value, dict | list):
+                    pending.append(value)
         elif isinstance(node, list):
             pending.extend(node)
 

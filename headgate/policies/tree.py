@@ -60,14 +60,20 @@ def character_column(line: str, engine_column: int) -> int:
 
 def nodes(tree: JsonValue, *kinds: str) -> Iterator[tuple[str, JsonObject]]:
     """Every node of these kinds, with its kind, in the order in which they are written."""
-    if isinstance(tree, list):
-        for part in tree:
-            yield from nodes(part, *kinds)
-    elif isinstance(tree, dict):
-        for name, part in tree.items():
-            if name in kinds and isinstance(part, dict):
+    pending: list[tuple[str, JsonValue]] = [("", tree)]
+    while pending:
+        name, part = pending.pop()
+        if isinstance(part, dict):
+            if name in kinds:
                 yield name, part
-            yield from nodes(part, *kinds)
+            pending.extend([one for one in reversed(part.items()) if _has_nodes(*one)])
+        elif isinstance(part, list):
+            pending.extend([("", one) for one in reversed(part) if isinstance(one, dict | list)])
+
+
+def _has_nodes(name: str, part: JsonValue) -> bool:
+    """Most of a tree are places in the text, numbers and names."""
+    return name != "span" and isinstance(part, dict | list)
 
 
 def mentions(tree: JsonValue) -> Iterator[Mention]:
@@ -87,7 +93,7 @@ def mentions(tree: JsonValue) -> Iterator[Mention]:
                 yield mention
             for one in computed:
                 yield from mentions(one)
-        else:
+        elif _has_nodes(name, part):
             yield from mentions(part)
 
 

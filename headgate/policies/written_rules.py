@@ -1,7 +1,5 @@
 """Reads the engine's syntax tree for the lint: a policy's package, its rules by name, and the names bound in it."""
 
-from collections.abc import Iterable
-
 from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -52,12 +50,16 @@ def package_path(tree: JsonObject) -> tuple[str, ...]:
 
 def local_names(tree: JsonObject) -> frozenset[str]:
     """Names bound by ``:=``, ``=``, ``some … in``, or as parameters."""
-    assigned: Iterable[JsonValue] = [
-        part for _, node in nodes(tree["rules"], "AssignExpr") for part in (node["lhs"], node["rhs"])
-    ]
-    walked = [part for _, node in nodes(tree["rules"], "SomeIn") for part in (node["key"], node["value"])]
-    parameters = [node["args"] for _, node in nodes(tree["rules"], "Func")]
-    bound = mentions([*assigned, *walked, *parameters])
-    return frozenset(one.root for one in bound if not one.path and one.root not in {"input", "data"}) | frozenset(
-        one.root for one in mentions([*walked, *parameters]) if not one.path
-    )
+    assigned: list[JsonValue] = []
+    walked_or_given: list[JsonValue] = []
+    for kind, node in nodes(tree["rules"], "AssignExpr", "SomeIn", "Func"):
+        match kind:
+            case "AssignExpr":
+                assigned += (node["lhs"], node["rhs"])
+            case "SomeIn":
+                walked_or_given += (node["key"], node["value"])
+            case _:
+                walked_or_given.append(node["args"])
+    return frozenset(
+        one.root for one in mentions(assigned) if not one.path and one.root not in {"input", "data"}
+    ) | frozenset(one.root for one in mentions(walked_or_given) if not one.path)

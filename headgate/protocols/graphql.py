@@ -13,7 +13,8 @@ from msgspec import Struct
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.protocols.body import Body, BodyKind
-from headgate.protocols.graphql_document import Operation, OperationKind, read_graphql_document, refuse
+from headgate.protocols.graphql_document import read_graphql_document, refuse
+from headgate.protocols.graphql_operation import Operation, OperationKind
 from headgate.protocols.graphql_values import BoundValues
 from headgate.protocols.query import Pairs
 

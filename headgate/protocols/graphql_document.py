@@ -8,7 +8,6 @@ fields) is refused here.
 """
 
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
@@ -33,10 +32,10 @@ from graphql.language import (
     parse,
     print_ast,
 )
-from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.kernel.short_key_cache import short_key_cache
+from headgate.protocols.graphql_operation import DeclaredVariable, Operation, OperationKind, RootField
 
 TEXT_CHARACTERS_MAX: Final = 64 << 10
 TOKENS_MAX: Final = 2_000
@@ -47,40 +46,6 @@ _CACHED_DOCUMENTS: Final = 128
 _QUOTED_MAX: Final = 160
 _OPENING: Final = (TokenKind.BRACE_L, TokenKind.BRACKET_L, TokenKind.PAREN_L)
 _CLOSING: Final = (TokenKind.BRACE_R, TokenKind.BRACKET_R, TokenKind.PAREN_R)
-
-
-class OperationKind(StrEnum):
-    QUERY = "query"
-    MUTATION = "mutation"
-    SUBSCRIPTION = "subscription"
-
-
-class DeclaredVariable(Struct, frozen=True):
-    """``default`` None: none. ``is_required``: without a value there is nothing to run."""
-
-    name: str
-    type_name: str
-    is_list: bool
-    is_required: bool
-    default: ValueNode | None
-
-
-class RootField(Struct, frozen=True):
-    """``key``: the alias where there is one. ``arguments``: as they are written, variables included."""
-
-    key: str
-    name: str
-    arguments: Mapping[str, ValueNode]
-    written: str
-
-
-class Operation(Struct, frozen=True):
-    """``fields``: every root field that may run, in order."""
-
-    kind: OperationKind
-    name: str | None
-    variables: Mapping[str, DeclaredVariable]
-    fields: tuple[RootField, ...]
 
 
 def read_graphql_document(text: str) -> tuple[Operation, ...]:

@@ -24,7 +24,8 @@ from graphql.language import (
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
 from headgate.kernel.errors import PayloadTooLargeError, ValidationError
-from headgate.protocols.graphql_document import Operation, RootField, refuse
+from headgate.protocols.graphql_document import refuse
+from headgate.protocols.graphql_operation import Operation, RootField
 
 VALUES_BYTES_MAX: Final = 10 << 20
 _DIGITS_MAX: Final = 400

@@ -12,7 +12,7 @@ from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.body import Body
 from headgate.protocols.draft import ActionDraft, Effect, ReadCall, Source, below_400, make_draft
 from headgate.protocols.graphql import GraphqlField, GraphqlRequest, read_graphql
-from headgate.protocols.graphql_document import OperationKind
+from headgate.protocols.graphql_operation import OperationKind
 from headgate.protocols.names import method_operation
 from headgate.protocols.query import Pairs
 from headgate.tools.generic import call_params

@@ -10,22 +10,29 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
-from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import Section, parse_document, read_text
-from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
 from headgate.protocols.package import Ecosystem
 from headgate.protocols.protobuf_definitions import Definitions, read_definitions
+from headgate.tools.catalogue_files import DEFINITIONS_SUFFIX, catalogue_paths
 from headgate.tools.generic import GENERIC_TOOL
-from headgate.tools.load_graphql import GRAPHQL_METHODS, read_graphql_root
+from headgate.tools.load_graphql import read_graphql_root
+from headgate.tools.load_operation import (
+    read_choice,
+    read_effect,
+    read_methods,
+    read_name,
+    read_operation,
+    read_protocol,
+    read_sent_method,
+)
 from headgate.tools.load_sending import read_sending
 from headgate.tools.load_success import read_success
 from headgate.tools.match import CatalogueIndex
 from headgate.tools.model import (
-    SEVERAL,
     Catalogue,
     Conditions,
     Entry,
@@ -39,13 +46,9 @@ from headgate.tools.recognised import RECOGNISED_TOOLS
 
 _ROOT: Final = re.compile(r"/|(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 _HOST: Final = re.compile(r"(?:\*\.)?[a-z0-9-]+(?:\.[a-z0-9-]+)*")
-_METHOD: Final = re.compile(r"[A-Z]+")
 _LITERAL: Final = re.compile(r"[A-Za-z0-9._~!$&'()*+,;=:@%-]+")
 _VARIABLE: Final = re.compile(r"\{([a-z][a-z0-9_]*)(:int|\.\.\.)?\}")
 _VARIABLE_KINDS: Final = {None: SegmentKind.TEXT, ":int": SegmentKind.INTEGER, "...": SegmentKind.REST}
-_MCP_METHODS: Final = ("POST", "GET", "DELETE")
-DEFINITIONS_SUFFIX: Final = ".binpb"
-"""Of the file beside a catalogue that defines its messages."""
 
 type _File = tuple[str, str, bytes | None]
 """Where it is, what it says, and the definitions beside it."""
@@ -70,14 +73,6 @@ def list_catalogues(own: Path | None = None) -> list[Catalogue]:
     return [load_catalogue(path) for path in catalogue_paths(own)]
 
 
-def catalogue_paths(own: Path | None = None) -> list[Path]:
-    """In the order in which they are read."""
-    paths = {path.name: path for path in sorted(resource_path("catalogues").glob("*.yaml"))}
-    if own is not None:
-        paths |= {path.name: path for path in sorted(own.glob("*.yaml"))}
-    return list(paths.values())
-
-
 def load_catalogue(path: Path) -> Catalogue:
     """Raises ValidationError."""
     return _catalogue(*_file(path))
@@ -99,7 +94,7 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
         *("tool", "description", "hosts", "host_param", "body", "fold_case", "facts", "unlisted_reads", "send"),
         *("success", "entries", "protocol", "roots", "encoded_slashes"),
     )
-    tool = _name(document, "tool")
+    tool = read_name(document, "tool")
     if tool == GENERIC_TOOL or tool in RECOGNISED_TOOLS or tool.startswith("mcp_"):
         raise document.fail("tool", f"{tool} is reserved for calls that no catalogue covers")
     hosts = _hosts(document, ())
@@ -109,7 +104,7 @@ def _catalogue(where: str, text: str, definitions: bytes | None) -> Catalogue:
     encoded_slashes = _flag(document, "encoded_slashes", default=False)
     reading = _reading(document, BodyReading.BY_TYPE)
     fold_case = frozenset(document.strings("fold_case"))
-    host_param = _name(document, "host_param") if "host_param" in document.members else None
+    host_param = read_name(document, "host_param") if "host_param" in document.members else None
     send = document.section("send")
     return Catalogue(
         where=document.where,
@@ -144,7 +139,7 @@ def _host_protocol(document: Section) -> HostProtocol | None:
         return None
     if document.members.get("entries"):
         raise document.fail("entries", "a catalogue with a protocol has no entries: the protocol names the operations")
-    return HostProtocol(_choice(document, "protocol", tuple(HostProtocol), None))
+    return HostProtocol(read_choice(document, "protocol", tuple(HostProtocol), None))
 
 
 def _flag(document: Section, name: str, *, default: bool) -> bool:
@@ -186,13 +181,13 @@ def _entry(
         *("operation", "description", "hosts", "method", "path", "when", "params", "repeated", "body", "effect"),
         *("facts", "expected_status", "success", "protocol", "send", "query", "mutation", "document"),
     )
-    protocol = Protocol(_choice(section, "protocol", tuple(Protocol), Protocol.REST))
+    protocol = read_protocol(section)
     if protocol is Protocol.MCP:
         operation, effect = "mcp_response", Effect.WRITE  # each message names its own
     else:
-        operation, effect = _operation(section), Effect(_choice(section, "effect", tuple(Effect), None))
+        operation, effect = read_operation(section), read_effect(section)
     root = read_graphql_root(section, protocol, effect)
-    methods = _methods(section, protocol)
+    methods = read_methods(section, protocol)
     path = parse_template(section)
     if encoded_slashes and any(segment.kind is SegmentKind.REST for segment in path):
         raise section.fail("path", "{name...} cannot be used with encoded_slashes: its value would not tell / from %2F")
@@ -224,7 +219,7 @@ def _entry(
             section.section("send"),
             send,
             hosts=entry_hosts,
-            methods=methods if root is None else GRAPHQL_METHODS[:1],
+            method=read_sent_method(section.section("send"), methods, protocol, effect),
             effect=effect,
         ),
         graphql=root,
@@ -233,31 +228,6 @@ def _entry(
         encoded_slashes=encoded_slashes,
         document=canonical_bytes({"tool": tool, "hosts": [*_hosts(section, hosts)], **section.members}),
     )
-
-
-def _operation(section: Section) -> str:
-    operation = _name(section, "operation")
-    if operation == SEVERAL:
-        raise section.fail("operation", f"{SEVERAL} is what a GraphQL document with several root fields is")
-    if operation.startswith(("unlisted_", "mcp_")):
-        raise section.fail("operation", f"{operation} begins like an operation that the gate makes itself")
-    return operation
-
-
-def _methods(section: Section, protocol: Protocol) -> Sequence[str]:
-    if protocol is Protocol.MCP:
-        return _MCP_METHODS
-    if protocol is Protocol.GRAPHQL:
-        return GRAPHQL_METHODS
-    methods = section.strings("method")
-    if not methods:
-        raise section.fail("method", "at least one method is required")
-    for method in methods:
-        if _METHOD.fullmatch(method) is None:
-            raise section.fail("method", f"{method!r} is not a method in upper case")
-        if method == "HEAD":
-            raise section.fail("method", "HEAD is what GET is (RFC 9110, section 9.3.2): list GET")
-    return methods
 
 
 def parse_template(section: Section) -> tuple[Segment, ...]:
@@ -280,13 +250,6 @@ def parse_template(section: Section) -> tuple[Segment, ...]:
     return tuple(segments)
 
 
-def _name(section: Section, key: str) -> str:
-    name = section.text(key)
-    if not fits(name):
-        raise section.fail(key, f"{name!r} does not match ^[a-z][a-z0-9_]*$, 1 to 64 characters")
-    return name
-
-
 def _hosts(section: Section, default: Sequence[str]) -> Sequence[str]:
     hosts = section.strings("hosts") or default
     for host in hosts:
@@ -296,14 +259,7 @@ def _hosts(section: Section, default: Sequence[str]) -> Sequence[str]:
 
 
 def _reading(section: Section, default: BodyReading) -> BodyReading:
-    return BodyReading(_choice(section, "body", tuple(BodyReading), default))
-
-
-def _choice(section: Section, key: str, choices: Sequence[str], default: str | None) -> str:
-    value = section.text(key, default)
-    if value not in choices:
-        raise section.fail(key, f"{value!r} is not one of {', '.join(choices)}")
-    return value
+    return BodyReading(read_choice(section, "body", tuple(BodyReading), default))
 
 
 def _texts(section: Section) -> dict[str, str]:

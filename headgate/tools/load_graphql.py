@@ -5,11 +5,10 @@ from typing import Final
 from headgate.configuration.yaml_document import Section
 from headgate.kernel.errors import HeadgateError
 from headgate.protocols.draft import Effect
-from headgate.protocols.graphql_document import OperationKind, read_graphql_document
+from headgate.protocols.graphql_document import read_graphql_document
+from headgate.protocols.graphql_operation import OperationKind
 from headgate.tools.model import GraphqlRoot, Protocol
 
-GRAPHQL_METHODS: Final = ("POST", "GET")
-"""The first is how Headgate calls; a server that runs mutations by GET must not be a way around a policy."""
 _OF_REST: Final = ("method", "when", "params", "repeated", "body")
 _OF_GRAPHQL: Final = (OperationKind.QUERY.value, OperationKind.MUTATION.value, "document")
 

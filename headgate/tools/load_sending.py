@@ -16,15 +16,10 @@ _PORTS: Final = {"https": 443, "http": 80}
 _SHARED: Final = ("origin", "headers", "defaults", "idempotency_header", "credential")
 
 
-def read_sending(
-    entry: Section, catalogue: Section, *, hosts: Sequence[str], methods: Sequence[str], effect: Effect
-) -> Sending:
+def read_sending(entry: Section, catalogue: Section, *, hosts: Sequence[str], method: str, effect: Effect) -> Sending:
     """What the entry says goes before what the catalogue says of all of them. Raises ValidationError."""
     catalogue.only(*_SHARED)
     entry.only(*_SHARED, "method", "content", "query", "repeatable", "keep")
-    method = entry.text("method", _usual_method(methods, effect))
-    if method not in methods:
-        raise entry.fail("method", f"{method} is not a method of this entry")
     content = entry.text("content", Content.QUERY if method in _WITHOUT_CONTENT else Content.JSON)
     if content not in tuple(Content):
         raise entry.fail("content", f"{content!r} is not one of {', '.join(Content)}")
@@ -48,12 +43,6 @@ def read_sending(
         keep=entry.strings("keep"),
         credential=_credential(entry if "credential" in entry.members else catalogue),
     )
-
-
-def _usual_method(methods: Sequence[str], effect: Effect) -> str:
-    """Where an API takes several: GET reads, and nothing else does."""
-    preferred = [one for one in methods if (one == "GET") == (effect is Effect.READ)]
-    return (preferred or list(methods))[0]
 
 
 def _origin(section: Section, hosts: Sequence[str]) -> tuple[str, str, int]:

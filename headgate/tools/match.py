@@ -10,7 +10,7 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
-from headgate.protocols.graphql_document import OperationKind
+from headgate.protocols.graphql_operation import OperationKind
 from headgate.tools.model import Catalogue, Entry, Protocol, SegmentKind
 
 _INTEGER_DIGITS_MAX: Final = 18

@@ -11,7 +11,7 @@ from msgspec import Struct
 from headgate.kernel.canonical_json import JsonObject, JsonValue, sha256_hex
 from headgate.protocols.body import BodyReading
 from headgate.protocols.draft import Effect
-from headgate.protocols.graphql_document import DeclaredVariable, OperationKind
+from headgate.protocols.graphql_operation import DeclaredVariable, OperationKind
 from headgate.protocols.protobuf_definitions import Definitions
 
 SEVERAL: Final = "several"

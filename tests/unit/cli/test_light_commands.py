@@ -20,6 +20,7 @@ _HTTP = {"httpx", "httpcore", "http.client"}
 _SIGNING = {"cryptography", "jwt", "http.client"}
 _NEEDED = {"login": _SIGNING, "token": _SIGNING, "ca": {"cryptography", "proxy"}}
 """They sign tokens, or read certificates."""
+_CATALOGUES = {"graphql", "headgate.tools.load", "headgate.tools.openapi"}
 _IMPORTED = re.compile(r"^import time:.*\| +(\S+)$", re.MULTILINE)
 
 
@@ -48,6 +49,8 @@ def test_the_help_of_a_command_needs_no_framework(name: str) -> None:
     [
         ("approvals", "list"),
         ("policy", "list"),
+        ("policy", "versions", "default"),
+        ("policy", "index", "default"),
         ("agents", "list"),
         ("audit", "list"),
         ("nlp", "list"),
@@ -60,6 +63,17 @@ def test_a_command_that_asks_the_api_needs_http_alone(words: tuple[str, ...]) ->
     imported = _imported(*words)
     assert "http.client" in imported
     assert imported & (_HEAVY | {"httpx", "httpcore", "asyncio"}) == set()
+
+
+@pytest.mark.parametrize("name", ["list", "check", "import"])
+def test_the_help_of_a_command_on_catalogues_reads_none(name: str) -> None:
+    assert _imported("tools", name, "--help") & (_HEAVY | _HTTP | _CATALOGUES | {"asyncio"}) == set()
+
+
+def test_a_list_of_the_catalogues_parses_no_graphql() -> None:
+    imported = _imported("tools", "list")
+    assert "headgate.tools.listing" in imported
+    assert imported & (_HEAVY | _HTTP | _CATALOGUES | {"asyncio"}) == {"yaml"}
 
 
 def test_the_supervisor_of_an_instance_holds_nothing_of_what_its_parts_do() -> None:
