@@ -16,6 +16,8 @@ from mitmproxy.net.http import url
 
 from headgate.kernel.errors import AmbiguousRequestError, HeadgateError, PayloadTooLargeError, ProtocolRefusedError
 from headgate.organizations.addresses import embedded_ipv4
+from headgate.protocols.headers import SINGLE_HEADERS
+from headgate.protocols.overrides import FORWARDED, METHOD_HEADERS, TARGET_HEADERS, header_variable, names_host
 
 _METHOD: Final = re.compile(rb"[A-Z][A-Z0-9_-]{0,31}")
 _TARGET: Final = re.compile(rb"/[!\"$-\[\]-~]*")  # printable ASCII without space, '#' and backslash
@@ -26,15 +28,10 @@ _BAD_VALUE: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")  # CR, LF, NUL, obs
 _LABELS: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?:\.(?!-)[a-z0-9_-]{1,63})*")
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
-_SINGLE: Final = frozenset(
-    {b"host", b"content-length", b"content-type", b"content-encoding", b"transfer-encoding", b"authorization"}
-    | {b"expect", b"proxy-authorization", b"x-agent-key", b"x-agent-id", b"range", b"upgrade"}
-)
-_METHOD_OVERRIDES: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
-# Headers by which frameworks replace the target or host that the request line names (IIS, Symfony, Zend).
-_TARGET_OVERRIDES: Final = frozenset({b"x-original-url", b"x-rewrite-url", b"x-forwarded-host"})
 _CONNECTION_OPTIONS: Final = frozenset({b"close", b"keep-alive", b"te", b"upgrade", b"http2-settings", b""})
-_LOOKED_AT: Final = _SINGLE | _METHOD_OVERRIDES | _TARGET_OVERRIDES | {b"connection", b"trailer", b"proxy-connection"}
+_LOOKED_AT: Final = (
+    SINGLE_HEADERS | METHOD_HEADERS | TARGET_HEADERS | {FORWARDED, b"connection", b"trailer", b"proxy-connection"}
+)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HOST_CHARACTERS_MAX: Final = 253  # RFC 1035, section 2.3.4, without the dot of the root
 
@@ -148,16 +145,17 @@ def check_fields(fields: Iterable[tuple[bytes, bytes]], *, max_count: int, max_b
         size += len(name) + len(value) + 4
         if _BAD_VALUE.search(value) is not None:
             raise ambiguous("a control character or a folded line in a header value")  # response and request splitting
-        lowered = name.lower().replace(b"_", b"-")
-        if lowered in _LOOKED_AT:
-            if b"_" in name:
+        lowered = name.lower()
+        variable = header_variable(lowered)
+        if variable in _LOOKED_AT:
+            if variable != lowered:
                 # CGI and WSGI make one variable of X-A and X_A: the one that is read here need not be the one there.
-                raise ambiguous(f"write the header {lowered.decode('ascii')} with a hyphen")
-            if lowered in _SINGLE and lowered in seen:
+                raise ambiguous(f"write the header {variable.decode('ascii')} with hyphens")
+            if lowered in SINGLE_HEADERS and lowered in seen:
                 raise ambiguous(f"the header {lowered.decode('ascii')} is there more than once")
-            if lowered in _METHOD_OVERRIDES:
+            if lowered in METHOD_HEADERS:
                 raise ambiguous("a header overrides the method: send the method that is meant")
-            if lowered in _TARGET_OVERRIDES:
+            if lowered in TARGET_HEADERS or (lowered == FORWARDED and names_host(value)):
                 raise ambiguous("a header overrides the URL or the host: send the URL that is meant")
             seen[lowered] = value if lowered not in seen else seen[lowered] + b"," + value
     if count > max_count or size > max_bytes:

@@ -21,6 +21,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_st
 from headgate.kernel.errors import ValidationError
 from headgate.protocols.draft import ActionDraft
 from headgate.protocols.http_call import HttpCall
+from headgate.protocols.overrides import header_variable
 
 _FORM: Final = b"application/x-www-form-urlencoded"
 _AMZ_CREDENTIAL: Final = re.compile(rb"Credential=hg_placeholder_[a-z][a-z0-9_]{0,63}/")
@@ -102,7 +103,8 @@ def write_value(call: HttpCall, place: Place, value: str) -> HttpCall:
     match place.location:
         case Location.HEADER:
             name = place.name.encode()
-            kept = [one for one in call.headers if _one_spelling(one[0]) != _one_spelling(name)]
+            variable = header_variable(name.lower())
+            kept = [one for one in call.headers if header_variable(one[0].lower()) != variable]
             return replace(call, headers=(*kept, (name, (place.prefix + value).encode("latin-1"))))
         case Location.QUERY:
             pieces = _without(call.query, place.name)
@@ -110,11 +112,6 @@ def write_value(call: HttpCall, place: Place, value: str) -> HttpCall:
             return replace(call, query="&".join(pieces))
         case Location.BODY:
             return replace(call, body=_in_body(call, place, place.prefix + value))
-
-
-def _one_spelling(name: bytes) -> bytes:
-    """CGI and WSGI make one variable of X-A and X_A."""
-    return name.lower().replace(b"_", b"-")
 
 
 def basic_value(user: str, password: str) -> str:

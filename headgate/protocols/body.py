@@ -17,7 +17,8 @@ from headgate.protocols import content_coding
 from headgate.protocols.content_type import NO_CONTENT_TYPE, ContentType, read_content_type
 from headgate.protocols.json_numbers import refuse_inexact_integers
 from headgate.protocols.multipart import read_multipart
-from headgate.protocols.query import lists_by_name, parse_form, refuse_method_override
+from headgate.protocols.overrides import refuse_method_override
+from headgate.protocols.query import lists_by_name, parse_form
 
 DECODED_BYTES_MAX: Final = 10 << 20
 TEXT_BYTES_MAX: Final = 64 << 10
@@ -176,7 +177,14 @@ def _parse_json(decoded: bytes, labelled: ContentType) -> JsonValue:
     except ValidationError as error:
         raise AmbiguousRequestError(f"the body: {error.message}", details={"field": "body"}) from error
     refuse_inexact_integers(decoded, value)
+    _refuse_override(value)
     return value
+
+
+def _refuse_override(value: JsonValue) -> None:
+    """Laravel takes ``_method`` from an object in JSON as from a form."""
+    if isinstance(value, dict):
+        refuse_method_override(value, field="body")
 
 
 def begins_as_json(text: bytes) -> bool:
@@ -194,6 +202,7 @@ def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
     except ValidationError:
         return None, False
     refuse_inexact_integers(text, value)
+    _refuse_override(value)
     return value, True
 
 

@@ -19,10 +19,15 @@ from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.kernel.secrets import MASK
 from headgate.kernel.short_key_cache import short_key_cache
+from headgate.protocols.overrides import FORWARDED, METHOD_HEADERS, TARGET_HEADERS, header_variable, names_host
 
 _TOKEN: Final = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
-_SINGLE: Final = frozenset({"content-type", "content-encoding", "content-disposition", "host", "content-length"})
-_METHOD_OVERRIDES: Final = frozenset({"x-http-method-override", "x-http-method", "x-method-override"})
+SINGLE_HEADERS: Final = frozenset(
+    {b"host", b"content-length", b"content-type", b"content-encoding", b"content-disposition", b"transfer-encoding"}
+    | {b"authorization", b"expect", b"proxy-authorization", b"x-agent-key", b"x-agent-id", b"range", b"upgrade"}
+)
+"""Of which a server chooses one."""
+_ONE_SPELLING: Final = SINGLE_HEADERS | METHOD_HEADERS | TARGET_HEADERS | {FORWARDED}
 
 
 # What a name is, as bits of an integer: enum.IntFlag costs three times the rest of this module.
@@ -30,7 +35,9 @@ _PLAIN: Final = 0
 _IGNORED: Final = 1
 _SECRET: Final = 2
 _SINGLE_ONLY: Final = 4
-_OVERRIDE: Final = 8
+_METHOD: Final = 8
+_TARGET: Final = 16
+_FORWARDED: Final = 32
 _COMMON: Final = frozenset({_PLAIN, _IGNORED, _SINGLE_ONLY, _SINGLE_ONLY | _IGNORED})
 
 
@@ -80,22 +87,34 @@ def _classify(raw: bytes) -> tuple[str, int]:
     """Bounded, as agents choose the names. Raises AmbiguousRequestError for what is not a name."""
     if _TOKEN.fullmatch(raw) is None:
         raise AmbiguousRequestError("a header name holds characters that no name may", details={"field": "headers"})
-    name = raw.decode("ascii").lower()
+    lowered = raw.lower()
+    variable = header_variable(lowered)
+    if variable != lowered and variable in _ONE_SPELLING:
+        # Servers make one variable of both: what is read here need not be what is read there.
+        raise AmbiguousRequestError(
+            f"write the header {variable.decode('ascii')} with hyphens", details={"field": "headers"}
+        )
+    name = lowered.decode("ascii")
     lists = header_lists()
     kind = _PLAIN
     if name in lists.ignored or name.startswith(lists.ignored_prefixes):
         kind |= _IGNORED
     if name in lists.secret:
         kind |= _SECRET
-    if name in _SINGLE:
+    if lowered in SINGLE_HEADERS:
         kind |= _SINGLE_ONLY
-    if name in _METHOD_OVERRIDES:
-        kind |= _OVERRIDE
+    if lowered in METHOD_HEADERS:
+        kind |= _METHOD
+    if lowered in TARGET_HEADERS:
+        kind |= _TARGET
+    if lowered == FORWARDED:
+        kind |= _FORWARDED
     return name, kind
 
 
 def read_headers(raw_headers: Sequence[tuple[bytes, bytes]]) -> Headers:
-    """Raises AmbiguousRequestError: method overrides, and repeated headers of which a server would choose one."""
+    """Raises AmbiguousRequestError: headers that replace method, URL or host, and repeated ones of which a server would
+    choose one."""
     covered: JsonObject = {}
     shown: JsonObject = {}
     for raw_name, raw_value in raw_headers:
@@ -106,9 +125,14 @@ def read_headers(raw_headers: Sequence[tuple[bytes, bytes]]) -> Headers:
                 covered[name] = value
             shown[name] = value
             continue
-        if kind & _OVERRIDE:
+        if kind & _METHOD:
             raise AmbiguousRequestError(
                 f"{name} overrides the method on some servers: send the method that is meant", details={"field": name}
+            )
+        if kind & _TARGET or (kind & _FORWARDED and names_host(raw_value)):
+            raise AmbiguousRequestError(
+                f"{name} overrides the URL or the host on some servers: send the URL that is meant",
+                details={"field": name},
             )
         if kind & _SINGLE_ONLY and name in shown:
             raise AmbiguousRequestError(f"the header {name} is there more than once", details={"field": name})

@@ -21,7 +21,6 @@ FIELDS_MAX: Final = 1000
 NAME_BYTES_MAX: Final = 100
 VALUE_BYTES_MAX: Final = 1 << 20
 """Of a form: busboy cuts what is longer."""
-_METHOD_OVERRIDES: Final = frozenset({"_method", "x-http-method-override", "$httpmethod"})
 
 
 def parse_pairs(text: str, *, field: str) -> Pairs:
@@ -69,16 +68,6 @@ def lists_by_name(pairs: Iterable[tuple[str, JsonValue]]) -> dict[str, JsonValue
     for name, value in pairs:
         members.setdefault(name, []).append(value)
     return dict(members)
-
-
-def refuse_method_override(names: Iterable[str], *, field: str) -> None:
-    """Frameworks let a field replace the method (Rails and Laravel ``_method``): a GET that deletes.
-
-    Raises AmbiguousRequestError.
-    """
-    for name in names:
-        if name.lower() in _METHOD_OVERRIDES:
-            raise _ambiguous(field, f"the member {name} overrides the method on some servers")
 
 
 def _decode(text: str, field: str) -> str:

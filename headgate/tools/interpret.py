@@ -26,8 +26,9 @@ from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
 from headgate.protocols.llm_endpoints import names_model_by_arn
 from headgate.protocols.names import mcp_server_tool
+from headgate.protocols.overrides import refuse_method_override
 from headgate.protocols.package_npm import with_plain_scope
-from headgate.protocols.query import Pairs, parse_pairs, refuse_method_override
+from headgate.protocols.query import Pairs, parse_pairs
 from headgate.tools.generic import generic_draft, unlisted_draft
 from headgate.tools.graphql import graphql_draft
 from headgate.tools.match import CatalogueIndex, HostIndex, PathMatch

@@ -59,10 +59,14 @@ def test_another_spelling_of_a_denied_path(administrator, agent, upstream, path,
     ("target", "headers", "body"),
     [
         ("", "X-HTTP-Method-Override: DELETE\r\n", b""),
+        ("", "X.HTTP.Method.Override: DELETE\r\n", b""),
         ("?_method=DELETE", "", b""),
+        ("?.method=DELETE", "", b""),
+        ("?_HttpMethod=DELETE", "", b""),
         ("", "Content-Type: application/x-www-form-urlencoded\r\n", b"_method=DELETE"),
+        ("", "Content-Type: application/json\r\n", b'{"_method": "DELETE"}'),
     ],
-    ids=["header", "query", "form"],
+    ids=["header", "header of one variable", "query", "member of one variable", "Salesforce", "form", "JSON"],
 )
 def test_a_deletion_in_a_harmless_method(agent, upstream, path, target, headers, body) -> None:
     method = "POST" if body else "GET"

@@ -110,6 +110,16 @@ INSIDE = {
         400,
         "REQUEST_AMBIGUOUS",
     ),
+    "method override by dots": (
+        "GET / HTTP/1.1\r\nHost: {host}\r\nX.HTTP.Method.Override: DELETE\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
+    "host override": (
+        "GET / HTTP/1.1\r\nHost: {host}\r\nForwarded: for=192.0.2.1;host=evil.example\r\n\r\n",
+        400,
+        "REQUEST_AMBIGUOUS",
+    ),
     "URL override": ("GET / HTTP/1.1\r\nHost: {host}\r\nX-Original-URL: /admin\r\n\r\n", 400, "REQUEST_AMBIGUOUS"),
     "two content types": (
         "GET / HTTP/1.1\r\nHost: {host}\r\nContent-Type: a/b\r\nContent-Type: c/d\r\n\r\n",

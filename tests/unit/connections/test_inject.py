@@ -47,9 +47,9 @@ def test_a_call_without_a_body_has_no_place_for_it(content_type: str) -> None:
 
 
 def test_the_agents_own_goes_in_every_spelling_of_the_header() -> None:
-    """CGI and WSGI make one variable of X-Api-Key and X_Api_Key: the platform would read the agent's."""
+    """CGI, WSGI and PHP make one variable of X-Api-Key and X_Api.Key: the platform would read the agent's."""
     call = replace(
-        _call("text/plain", b"x"), headers=((b"X_Api_Key", b"agents"), (b"x-api_key", b"agents"), (b"a", b"b"))
+        _call("text/plain", b"x"), headers=((b"X_Api_Key", b"agents"), (b"x-api.key", b"agents"), (b"a", b"b"))
     )
     written = write_value(call, Place(Location.HEADER, "x-api-key"), _SECRET)
     assert written.headers == ((b"a", b"b"), (b"x-api-key", _SECRET.encode()))

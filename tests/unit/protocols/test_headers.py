@@ -52,7 +52,41 @@ def test_method_overrides_are_refused(name: bytes) -> None:
         read_headers(((name, b"DELETE"),))
 
 
-@pytest.mark.parametrize("name", [b"Content-Type", b"Content-Encoding", b"Host", b"Content-Length"])
+@pytest.mark.parametrize("name", [b"X-Original-URL", b"X-Rewrite-Url", b"x-forwarded-host"])
+def test_headers_that_replace_the_target_are_refused(name: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError, match="overrides the URL or the host"):
+        read_headers(((name, b"/admin"),))
+
+
+@pytest.mark.parametrize("value", [b"host=evil.example", b"for=1.2.3.4;Host=evil.example", b'for=a, host = "b"'])
+def test_a_forwarded_header_that_names_a_host_is_refused(value: bytes) -> None:
+    """Rack 3 and Spring take it for the host of the request."""
+    with pytest.raises(AmbiguousRequestError, match="overrides the URL or the host"):
+        read_headers(((b"Forwarded", value),))
+
+
+def test_a_forwarded_header_without_a_host_is_a_header() -> None:
+    headers = read_headers(((b"Forwarded", b"for=192.0.2.1;proto=https;by=localhost"),))
+    assert headers.covered == {"forwarded": "for=192.0.2.1;proto=https;by=localhost"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [b"X_HTTP_Method_Override", b"X.HTTP.Method.Override", b"X-Original_URL", b"Content_Type", b"X~Rewrite!Url"],
+)
+def test_another_spelling_of_a_header_that_a_server_obeys_is_refused(name: bytes) -> None:
+    """CGI, WSGI and PHP make one variable of all of them."""
+    with pytest.raises(AmbiguousRequestError, match="with hyphens"):
+        read_headers(((name, b"x"),))
+
+
+def test_other_headers_have_any_spelling() -> None:
+    assert read_headers(((b"X_Tenant", b"a"), (b"x.tenant", b"b"))).covered == {"x_tenant": "a", "x.tenant": "b"}
+
+
+@pytest.mark.parametrize(
+    "name", [b"Content-Type", b"Content-Encoding", b"Host", b"Content-Length", b"Authorization", b"Range"]
+)
 def test_repeated_headers_of_which_one_counts_are_refused(name: bytes) -> None:
     with pytest.raises(AmbiguousRequestError, match="more than once"):
         read_headers(((name, b"a"), (name.lower(), b"b")))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
-from headgate.protocols.query import FIELDS_MAX, Pairs, lists_by_name, parse_pairs, refuse_method_override
+from headgate.protocols.query import FIELDS_MAX, Pairs, lists_by_name, parse_pairs
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 
@@ -52,12 +52,6 @@ def test_arbitrary_text_raises_nothing_else(text: str) -> None:
 
 def test_no_value_is_lost() -> None:
     assert lists_by_name([("a", "1"), ("b", "2"), ("a", "1")]) == {"a": ["1", "1"], "b": ["2"]}
-
-
-@pytest.mark.parametrize("name", ["_method", "_METHOD", "X-HTTP-Method-Override", "$httpMethod"])
-def test_members_that_override_the_method_are_refused(name: str) -> None:
-    with pytest.raises(AmbiguousRequestError):
-        refuse_method_override(["a", name], field="body")
 
 
 def test_more_members_than_anybody_takes_are_refused_before_they_are_read() -> None:

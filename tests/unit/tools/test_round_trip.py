@@ -112,6 +112,14 @@ def test_the_generic_tool(method: str, query: JsonObject, body: JsonObject, path
         assert "overrides the method" in error.message
 
 
+@pytest.mark.parametrize(
+    "name", ["X-HTTP-Method-Override", "X_HTTP_Method_Override", "X-Original-URL", "X.Rewrite.URL"]
+)
+def test_an_explicit_call_has_no_header_that_an_intercepted_one_may_not_have(name: str) -> None:
+    with pytest.raises(ValidationError, match=r"overrides|with hyphens"):
+        explicit("http", "get", {"url": "https://api.example.com/a", "headers": {name: "DELETE"}})
+
+
 def test_a_url_stands_for_its_parts() -> None:
     draft = explicit("http", "get", {"url": "https://API.example.com/a//b/?q=1&q=2"})
     assert draft.params == {
