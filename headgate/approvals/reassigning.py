@@ -12,10 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headgate.approvals.model import Approval, Vote, VoteDecision
-from headgate.approvals.standing import Parties
+from headgate.approvals.standing import Parties, can_refuse
 from headgate.approvals.vote_checks import check_open, checked_reason
 from headgate.approvals.voting import Voter, check_right
-from headgate.kernel.errors import NotFoundError, ValidationError
+from headgate.kernel.errors import ForbiddenError, NotFoundError, ValidationError
 from headgate.policies.model import Requirement
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, ASSIGNEES_MAX, GROUP_NAME, GROUP_PREFIX
 
@@ -71,20 +71,31 @@ def reassigned(
     parties: Parties,
     policy_id: str | None = None,
 ) -> Approval:
-    """Returns the approval with these assignees in the requirement of ``policy_id``, or in all of them (None).
+    """Returns the approval with these assignees in the requirement of ``policy_id``, or in each that the voter may
+    decide (None).
 
-    A person who may decide an approval may reassign it. Raises ForbiddenError, ConflictError (already decided),
-    ValidationError (reason too long, or fewer assignees than the quorum), NotFoundError (no such requirement).
+    A person who may decide a requirement may reassign it, and no other. Raises ForbiddenError, ConflictError (already
+    decided), ValidationError (reason too long, or fewer assignees than the quorum), NotFoundError (no such
+    requirement).
     """
     checked_reason(reason, is_required=False)
-    check_right(approval, votes, voter, parties, VoteDecision.DENY)
+    cast = check_right(approval, votes, voter, parties, VoteDecision.DENY)
     check_open(approval, now)
     if policy_id is not None and policy_id not in {one.policy_id for one in approval.requirements}:
         raise NotFoundError(f"approval {approval.approval_id} has no requirement of policy {policy_id}")
-    requirements = tuple(
-        _given_to(one, assignees) if policy_id in (None, one.policy_id) else one for one in approval.requirements
-    )
+    theirs = {one.policy_id for one in cast.standing if can_refuse(one)}
+    if policy_id is not None and policy_id not in theirs:
+        raise ForbiddenError(
+            f"only those who may decide for policy {policy_id} may reassign its requirement",
+            details={"policy_id": policy_id, "assignees": list(_named(approval, policy_id))},
+        )
+    given = theirs if policy_id is None else {policy_id}
+    requirements = tuple(_given_to(one, assignees) if one.policy_id in given else one for one in approval.requirements)
     return replace(approval, requirements=requirements)
+
+
+def _named(approval: Approval, policy_id: str) -> Sequence[str]:
+    return next(one.named for one in approval.requirements if one.policy_id == policy_id)
 
 
 def _given_to(requirement: Requirement, assignees: Assignees) -> Requirement:

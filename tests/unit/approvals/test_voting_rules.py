@@ -239,6 +239,25 @@ def test_what_reassigning_refuses(
         )  # fmt: skip
 
 
+FOR_ANY = Requirement("pol_2", 1, 1)
+
+
+def test_a_person_reassigns_only_what_is_theirs_to_decide() -> None:
+    """An approver whom one policy asks would otherwise take the place of the people whom another names."""
+    approval = asked(FOR_ALICE, FOR_ANY)
+    to_bob = parse_assignees(["usr_bob"])
+    with pytest.raises(ForbiddenError, match="only those who may decide for policy pol_1") as raised:
+        reassigned(approval, [], BOB, to_bob, reason=None, now=NOW, parties=NO_PARTIES, policy_id="pol_1")
+    assert raised.value.details == {"policy_id": "pol_1", "assignees": ["alice@example.com"]}
+    for voter, given in ((BOB, [(), ("usr_bob",)]), (ALICE, [("usr_bob",), ("usr_bob",)])):
+        one = reassigned(approval, [], voter, to_bob, reason=None, now=NOW, parties=NO_PARTIES)
+        assert [requirement.reassigned or () for requirement in one.requirements] == given
+    instead = reassigned(
+        approval, [], BOB_FOR_ALICE, to_bob, reason=None, now=NOW, parties=NO_PARTIES, policy_id="pol_1"
+    )
+    assert instead.requirements[0].named == ("usr_bob",)
+
+
 def test_an_approval_is_not_given_to_fewer_than_it_needs() -> None:
     two = replace(FOR_ALICE, required_approvals=2)
     with pytest.raises(ValidationError, match="2 assignees are required"):
