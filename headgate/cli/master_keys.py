@@ -20,7 +20,6 @@ from headgate.configuration.settings import Part, read_settings
 from headgate.db.database import Database
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.traffic.spool_reader import files_under_keys
 from headgate.vault.rotation import SETTLE_SECONDS, KeyState, Rotated, file_fault, key_states, prepare_key, retire_key
 from headgate.vault.rotation import rotate as rotate_keys
 from headgate.vault.unwrapper import Unwrapper
@@ -126,6 +125,8 @@ def retire(
     """Remove a key from the file. Refused while a secret, an entry that waits in the journal or was set aside, or
     captured traffic of this machine that is not recorded yet needs it. Backups from before the rotation still need it.
     """
+    from headgate.traffic.spool_reader import files_under_keys  # noqa: PLC0415 - for this alone
+
     where = _find(data_dir, runtime_file)
 
     async def act() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
-import yaml
 
 from headgate.cli.agent_name import agent_id_if_named
 from headgate.cli.api_client import ApiClient
@@ -41,6 +40,8 @@ def suggest(agent: str | None, out: Path | None, as_json: bool, runtime_file: Pa
         for line in answer["rego_policy"].splitlines():
             click.echo(safe(line.expandtabs(4)))
     else:
+        import yaml  # noqa: PLC0415 - for these files alone
+
         stem = out.with_suffix("") if out.suffix == ".rego" else out
         Path(f"{stem}.rego").write_text(answer["rego_policy"], "utf-8")
         cases = yaml.safe_dump(answer["cases"], sort_keys=False, allow_unicode=True, width=110)

@@ -1,16 +1,18 @@
 """The line of the file of signing keys for a key that never leaves its device (``SIGNER+…``)."""
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote, urlsplit
 
 from headgate.evidence.kms_signer import KmsSigner
 from headgate.evidence.note import KeyKind, VerifierKey, parse_verifier_key
-from headgate.evidence.remote_signer import RemoteSigner
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import Secret
 from headgate.kms.key_address import AWS, FORMS, TRANSIT, KeyAddress, parse_key_address
 from headgate.kms.key_services import KeyServices
+
+if TYPE_CHECKING:
+    from headgate.evidence.remote_signer import RemoteSigner
 
 PREFIX: Final = "SIGNER+"
 _LINE: Final = re.compile(r"SIGNER\+([^\s+]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+={0,2})\+((?:https?|awskms|hashivault)://\S+)")
@@ -26,7 +28,7 @@ async def signer_line(log_name: str, address: KeyAddress, services: KeyServices)
     return f"{PREFIX}{VerifierKey(log_name, public_key).text}+{signing}"
 
 
-def parse_remote(line: str, services: KeyServices | None = None) -> tuple[str, RemoteSigner | KmsSigner]:
+def parse_remote(line: str, services: KeyServices | None = None) -> "tuple[str, RemoteSigner | KmsSigner]":
     """Parses ``SIGNER+name+id+material+https://:TOKEN@host/path``, or with the address of a key in a key management
     service in place of the URL. Returns the log's name and the signer. Raises ValidationError, which shows no part of
     the URL."""
@@ -44,7 +46,9 @@ def parse_remote(line: str, services: KeyServices | None = None) -> tuple[str, R
     return key.name, _remote(key.public_key, match[2])
 
 
-def _remote(public_key: bytes, address: str) -> RemoteSigner:
+def _remote(public_key: bytes, address: str) -> "RemoteSigner":
+    from headgate.evidence.remote_signer import RemoteSigner  # noqa: PLC0415 - few have one, and it brings httpx
+
     try:
         parts = urlsplit(address)
         hostname, port = parts.hostname, parts.port

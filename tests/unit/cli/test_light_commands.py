@@ -51,6 +51,7 @@ def test_the_help_of_a_command_needs_no_framework(name: str) -> None:
         ("policy", "list"),
         ("policy", "versions", "default"),
         ("policy", "index", "default"),
+        ("policy", "suggest"),
         ("agents", "list"),
         ("audit", "list"),
         ("nlp", "list"),
@@ -74,6 +75,14 @@ def test_a_list_of_the_catalogues_parses_no_graphql() -> None:
     imported = _imported("tools", "list")
     assert "headgate.tools.listing" in imported
     assert imported & (_HEAVY | _HTTP | _CATALOGUES | {"asyncio"}) == {"yaml"}
+
+
+@pytest.mark.parametrize("name", ["status", "create"])
+def test_a_command_on_keys_loads_no_log_and_no_client_of_a_signer(name: str) -> None:
+    """The log's library loads what it could color a traceback with."""
+    imported = _imported("secrets", name, "--help")
+    assert "headgate.configuration.settings" in imported
+    assert imported & {"structlog", "rich", "httpx", "headgate.traffic.spool_reader"} == set()
 
 
 def test_the_supervisor_of_an_instance_holds_nothing_of_what_its_parts_do() -> None:
