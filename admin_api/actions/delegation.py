@@ -7,7 +7,7 @@ from admin_api.actions.schemas import ActionDetailAnswer, Expansion, action_deta
 from admin_api.actions.timeline import read_timeline
 from admin_api.dependencies import Dependencies
 from admin_api.principal import Principal
-from headgate.actions.delegation import Chain
+from headgate.actions.delegation import Chain, seen_by
 from headgate.actions.delegation_store import chain_of, checked_chain, sub_actions_of
 from headgate.actions.model import Action, ActionDetail
 from headgate.actions.request import ActionSubmission
@@ -36,7 +36,12 @@ async def shown_action(
         # What every policy says tells an agent how to get around them; who decides, whom to persuade; a token's
         # name, where its traps are.
         stopped = await _stopped(dependencies, principal.org_id, detail.action)
-        return answer.model_copy(update={"policies": None, "canaries": None, "timeline": None, "stopped": stopped})
+        update: dict[str, object] = {"policies": None, "canaries": None, "timeline": None, "stopped": stopped}
+        if answer.request.delegation is not None:
+            # An agent may name any action as its parent.
+            own = seen_by(principal.agent_id, answer.request.delegation)
+            update["request"] = answer.request.model_copy(update={"delegation": own})
+        return answer.model_copy(update=update)
     org_id, action = principal.org_id, detail.action
     says = await policy_says(dependencies, org_id, action.decision)
     timeline = await read_timeline(dependencies, org_id, action.action_id)

@@ -73,3 +73,16 @@ def delegation_document(context: JsonObject | None, chain: Chain) -> JsonObject:
         listed: list[JsonValue] = [one.shown_to_policies() for one in chain]
         document |= {"parentActionId": chain[0].action_id, "chain": listed, "depth": len(chain)}
     return document
+
+
+def seen_by(agent_id: str, delegation: JsonObject) -> JsonObject:
+    """``delegation_document`` as this agent may see it: without the ancestors of other agents."""
+    chain = delegation.get("chain")
+    if not isinstance(chain, list):
+        return delegation
+    return {**delegation, "chain": [one for one in chain if _agent_of(one) == agent_id]}
+
+
+def _agent_of(shown: JsonValue) -> JsonValue:
+    agent = shown.get("agent") if isinstance(shown, dict) else None
+    return agent.get("id") if isinstance(agent, dict) else None

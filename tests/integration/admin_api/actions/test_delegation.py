@@ -107,7 +107,11 @@ async def test_the_tree(gate) -> None:
         (first["id"], "Helper", 1), (plan["id"], "Robot", 2),
     ]  # fmt: skip
     assert bottom["request"]["delegation"]["depth"] == 2
+    assert [one["agent"]["name"] for one in bottom["request"]["delegation"]["chain"]] == ["Helper", "Robot"]
     # An agent sees its own agent's actions only, here as everywhere.
+    recorded = (await seen(gate.as_agent, leaf))["request"]["delegation"]
+    assert (recorded["parentActionId"], recorded["depth"]) == (first["id"], 2)
+    assert [one["action_id"] for one in recorded["chain"]] == [plan["id"]]
     assert [one["id"] for one in (await seen(gate.as_agent, leaf))["delegation"]["chain"]] == [plan["id"]]
     assert [one["id"] for one in (await seen(gate.as_agent, plan))["delegation"]["sub_actions"]] == [second["id"]]
     assert (await seen(viewer, await _submit(gate.as_agent, "plan")))["delegation"] is None
