@@ -8,6 +8,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec.structs import replace
 
 from headgate.audit import count_refusals
@@ -23,6 +27,7 @@ from headgate.cli.diagnosis import (
     check_warnings,
 )
 from headgate.cli.finding import Verdict
+from headgate.kernel.pem import certificates_in
 from headgate.kernel.secrets import Secret
 from headgate.runtime.runtime_file import RuntimeInformation
 from proxy.authority import LIFETIME, Authority
@@ -36,6 +41,15 @@ INSTANCE = RuntimeInformation("", "http://127.0.0.1:9", "", "", NOBODY, Secret("
 def answering(status: int, body: object) -> AbstractContextManager[str]:
     """A service that answers everything with this."""
     return http_server(lambda path, sent: (status, "application/json", json.dumps(body).encode()))
+
+
+def _server_certificate() -> bytes:
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([])
+    builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    now = datetime.now(UTC)
+    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + LIFETIME)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    return builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM)
 
 
 def _closed_port() -> str:
@@ -120,6 +134,34 @@ def test_a_certificate_that_ends_soon(tmp_path: Path) -> None:
     soon = now + LIFETIME - timedelta(days=10)
     assert "headgate ca rotate" in check_certificate(authority.certificate_file, soon).text
     assert check_certificate(tmp_path / "none.pem", now).verdict is Verdict.WRONG
+
+
+def test_the_end_of_a_certificate_is_that_of_the_current_authority(tmp_path: Path) -> None:
+    """After a rotation the file holds the old certificate, too."""
+    made, rotated = datetime(2026, 1, 5, 12, tzinfo=UTC), datetime(2026, 6, 7, 12, tzinfo=UTC)
+    authority = Authority(tmp_path / "ca", tmp_path / "public")
+    authority.open(made)
+    current = authority.rotate(rotated)
+    file = authority.certificate_file
+    assert len(certificates_in(file.read_bytes())) == 2
+    assert check_certificate(file, rotated).text.endswith(f"until {current.not_after.date()}")
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"", "no certificate"),
+        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "does not contain a certificate"),
+        (_server_certificate(), "not the certificate of an authority"),
+    ],
+    ids=["empty", "garbage", "of a server"],
+)
+def test_a_file_without_an_authority(tmp_path: Path, content: bytes, reason: str) -> None:
+    (tmp_path / "ca.pem").write_bytes(content)
+    finding = check_certificate(tmp_path / "ca.pem", datetime.now(UTC))
+    assert finding.verdict is Verdict.WRONG
+    assert "cannot be read" in finding.text
+    assert reason in finding.text
 
 
 @pytest.mark.parametrize(
