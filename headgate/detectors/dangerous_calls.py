@@ -29,8 +29,9 @@ _CALL: Final = "call"
 
 class Rule(Struct, frozen=True):
     """``patterns`` all match in one text, or anywhere in the call; the first says where. ``unless``: what makes it
-    ordinary. ``near``: matches of so many bytes are found, those of over twice as many are not, as a long line has any
-    two words somewhere. Not counted in the pattern: ``.{0,300}`` is compiled to 300 copies of ``.``."""
+    ordinary. ``foreign``: finds names by its group, of which one must not be ``known`` as a whole. ``near``: matches of
+    so many bytes are found, those of over twice as many are not, as a long line has any two words somewhere. Not
+    counted in the pattern: ``.{0,300}`` is compiled to 300 copies of ``.``."""
 
     kind: str
     weight: float
@@ -38,16 +39,23 @@ class Rule(Struct, frozen=True):
     patterns: tuple[BytePattern, ...]
     unless: BytePattern | None
     near: int | None
+    foreign: BytePattern | None
+    known: BytePattern | None
 
     def place(self, buffer: bytes, start: int, end: int) -> tuple[int, int] | None:
         part = buffer[start:end] if self.in_text else buffer
         found = self._first(self.patterns[0], part)
         if found is None or not all(self._first(one, part) for one in self.patterns[1:]):
             return None
-        if self.unless is not None and self.unless.search(part):
+        if (self.unless is not None and self.unless.search(part)) or not self._has_foreign(part):
             return None
         shift = start if self.in_text else 0
         return found.start() + shift, found.end() + shift
+
+    def _has_foreign(self, part: bytes) -> bool:
+        if self.foreign is None or self.known is None:
+            return True
+        return any(self.known.fullmatch(one[1]) is None for one in self.foreign.finditer(part))
 
     def _first(self, pattern: BytePattern, part: bytes) -> ByteMatch | None:
         found = pattern.search(part)
@@ -112,7 +120,7 @@ def find_dangerous_calls(buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _rule(section: Section) -> Rule:
-    section.only("kind", "weight", "within", "words", "all", "near", "unless", "example")
+    section.only("kind", "weight", "within", "words", "all", "near", "unless", "foreign", "known", "example")
     within, near = section.text("within"), section.members.get("near")
     if within not in (_TEXT, _CALL):
         raise section.fail("within", f"'{_TEXT}' or '{_CALL}' is required")
@@ -120,4 +128,10 @@ def _rule(section: Section) -> Rule:
         raise section.fail("near", "a number of bytes is required")
     patterns = tuple(compiled(section, f"(?im){one}") for one in section.strings("all"))
     unless = compiled(section, f"(?im){section.text('unless')}") if "unless" in section.members else None
-    return Rule(section.text("kind"), weight_of(section), within == _TEXT, patterns, unless, near)
+    if ("foreign" in section.members) != ("known" in section.members):
+        raise section.fail("foreign", "'known' is required with it")
+    foreign, known = (
+        compiled(section, f"(?im){section.text(name)}") if name in section.members else None
+        for name in ("foreign", "known")
+    )
+    return Rule(section.text("kind"), weight_of(section), within == _TEXT, patterns, unless, near, foreign, known)
