@@ -7,10 +7,8 @@ the secret; what goes to the destination is another message (``FlowState.outgoin
 """
 
 from collections.abc import Coroutine
-from typing import Final
 
 from mitmproxy.http import HTTPFlow
-from msgspec.structs import replace
 
 from addons.http_call import http_call
 from addons.refuse import refuse_with
@@ -22,9 +20,6 @@ from headgate.connections.model import Connection
 from headgate.connections.open_credential import OpenCredentials
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import HeadgateError
-
-_NOT_SENT: Final = frozenset({b"accept-encoding", b"accept-charset", b"range", b"if-range"})
-"""An answer in a coding, in other characters, or in parts of the agent's choice is one in which an echo could hide."""
 
 
 class Credentials:
@@ -58,16 +53,8 @@ class Credentials:
         caller = state.client.caller
         if caller is None or caller.identity.agent_id is None:
             raise RuntimeError("a call with a connection, and nobody's")
-        call = http_call(flow)
-        plain = replace(
-            call,
-            headers=(
-                *(one for one in call.headers if one[0].lower() not in _NOT_SENT),
-                (b"accept-encoding", b"identity"),
-            ),
-        )
         try:
-            state.outgoing = carried.written(plain, self._clock())
+            state.outgoing = carried.written(http_call(flow), self._clock())
         except HeadgateError as error:
             refuse_with(flow, error)
             return

@@ -1,8 +1,10 @@
 """A credential on its way: how it is written onto one call, and how its echo is masked in the answer."""
 
 from datetime import datetime
+from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.connections.credential import (
     CertificateCredential,
@@ -17,6 +19,8 @@ from headgate.connections.model import AUTHORIZATION, Connection, ConnectionKind
 from headgate.kernel.secrets import Secret
 from headgate.protocols.http_call import HttpCall
 
+_HIDES_ECHOES: Final = frozenset({b"accept-encoding", b"accept-charset", b"range", b"if-range"})
+"""An answer in a coding, in other characters, or in parts of the agent's choice is one in which an echo could hide."""
 BASIC_PLACE = Place(Location.HEADER, "authorization", "Basic ")
 
 
@@ -28,8 +32,11 @@ class Carried(Struct, frozen=True):
     mask: EchoMask
 
     def written(self, call: HttpCall, at: datetime) -> HttpCall:
-        """Raises NoConnectionError where the call has no place for it."""
-        return inject(call, self.place, self.credential, at)
+        """``call`` with the credential, and without what would hide an echo of it. Raises NoConnectionError where the
+        call has no place for it."""
+        kept = [one for one in call.headers if one[0].lower() not in _HIDES_ECHOES]
+        plain = replace(call, headers=(*kept, (b"accept-encoding", b"identity")))
+        return inject(plain, self.place, self.credential, at)
 
 
 def carried(place: Place, credential: Credential) -> Carried:

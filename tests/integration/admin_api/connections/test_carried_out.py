@@ -112,6 +112,26 @@ async def test_the_credential_is_added_and_its_echo_masked(gate, admin, service,
     assert (used["uses"], used["data"][0]["agent_id"]) == (1, gate.agent_id)
 
 
+async def test_no_answer_is_asked_for_in_which_an_echo_could_hide(gate, admin, service, working) -> None:
+    """Two parts of an answer that quotes the credential each have half of it, and no mask finds a half."""
+    await connect(admin, service)
+    asked = {"Range": "bytes=0-80", "If-Range": "x", "Accept-Encoding": "br", "Accept-Charset": "utf-7", "X-A": "1"}
+    action = await carried_out(gate, working, service, headers=asked)
+    assert action["status"] == "completed", action
+    (head,) = service.heads
+    names = [line.partition(":")[0].lower() for line in head.splitlines()]
+    assert "x-a" in names and not {"range", "if-range", "accept-charset"}.intersection(names)
+    assert [line for line in head.splitlines() if line.lower().startswith("accept-encoding")] == [
+        "accept-encoding: identity"
+    ]
+
+
+async def test_without_a_connection_a_part_may_be_asked_for(gate, admin, service, working) -> None:
+    action = await carried_out(gate, working, service, headers={"Range": "bytes=0-80"})
+    assert action["status"] == "completed", action
+    assert "Range: bytes=0-80\r\n" in service.heads[0]
+
+
 async def test_policies_decide_about_the_connection(gate, admin, service) -> None:
     await connect(admin, service, name="other")
     body = {"tool": "http", "operation": "get", "params": {"url": f"https://127.0.0.1:{service.port}/"}}
