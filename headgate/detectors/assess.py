@@ -34,6 +34,7 @@ from headgate.detectors.published_cards import without_published_cards
 from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
+from headgate.detectors.sensitive_accounts import SENSITIVE_IBAN, finder_of_sensitive_accounts
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.transfers import find_transfers
 from headgate.detectors.wallets import find_wallet_keys
@@ -162,6 +163,8 @@ class AssessedContent:
             detectors = _strict_detectors(query.model, query.keywords, self._other_tools)
         if query.model is EmbeddedModel.HOST_NAMES:
             detectors = (*detectors, finder_of_carried_text(self._value if query.call is None else query.call))
+        elif query.model is EmbeddedModel.PII and SENSITIVE_IBAN in query.kinds:
+            detectors = (*detectors, finder_of_sensitive_accounts(self._value))
         return detectors
 
 
@@ -185,7 +188,7 @@ def kinds_of(model: EmbeddedModel) -> frozenset[str]:
     cannot be used."""
     match model:
         case EmbeddedModel.PII:
-            return personal_data_kinds()
+            return personal_data_kinds() | {SENSITIVE_IBAN}
         case EmbeddedModel.COMMANDS:
             return command_kinds() | dangerous_call_kinds()
         case EmbeddedModel.HOST_NAMES:

@@ -51,8 +51,8 @@ _IBAN_COUNTRIES: Final = (
 
 
 def find_payments(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
+    yield from find_accounts(buffer, budget)
     yield from _cards(buffer, words, budget)
-    yield from _accounts(buffer, budget)
 
 
 def _cards(buffer: bytes, words: ContextWords, budget: Budget) -> Iterator[Match]:
@@ -123,7 +123,7 @@ def scheme(number: str) -> bool | None:
     return None
 
 
-def _accounts(buffer: bytes, budget: Budget) -> Iterator[Match]:
+def find_accounts(buffer: bytes, budget: Budget) -> Iterator[Match]:
     for match in _IBAN.finditer(buffer):
         if not budget.allows_candidate():
             return

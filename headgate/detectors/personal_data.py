@@ -55,11 +55,14 @@ def personal_data_kinds() -> frozenset[str]:
 
 def find_personal_data(buffer: bytes, budget: Budget) -> Iterator[Match]:
     """In no order; one place may be found as two kinds, of which the surer one counts."""
-    words, found = context_words(buffer), list[Match]()
+    words, found, accounts = context_words(buffer), list[Match](), list[Match]()
     for find in _FINDERS:
         budget.new_pass(len(buffer))
         for match in find(buffer, words, budget):
-            found.append(match)
-            yield match
+            # The digits of an account may look like a card or an identity number.
+            if not any(one.start <= match.start and match.end <= one.end for one in accounts):
+                found.append(match)
+                accounts += [match] if match.kind == "iban" else []
+                yield match
     budget.new_pass(len(buffer))
     yield from find_person_records(buffer, found, budget)

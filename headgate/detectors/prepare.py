@@ -23,6 +23,7 @@ from headgate.detectors.published_pages import published_pages
 from headgate.detectors.recovery_phrases import listed_words
 from headgate.detectors.secret_formats import secret_formats
 from headgate.detectors.secret_stores import secret_stores
+from headgate.detectors.sensitive_accounts import account_rules
 from headgate.detectors.service_hosts import free_hosts
 from headgate.detectors.skeleton import ascii_skeleton
 from headgate.detectors.token_endpoints import token_endpoints
@@ -65,6 +66,7 @@ def _prepare() -> None:
     token_endpoints()
     secret_stores()
     published_cards()
+    account_rules()
     imitated_names()
     listed_words()
     visible("\u00e9")
