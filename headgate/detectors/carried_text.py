@@ -1,6 +1,6 @@
 """Text that the address of a call carries in its path or query: encoded, disguised, as a table, as an environment, or
-as sentences out of place (exfiltration, for example by the URL of a picture). Beside it cookies and lists of bytes,
-which other detectors do not read.
+as sentences out of place (exfiltration, for example by the URL of a picture). So may an address that the body hands on
+to a tool or a page. Beside it cookies and lists of bytes, which other detectors do not read.
 
 A heuristic (MITRE ATT&CK T1048, T1567). Cursors, states and signatures are encoded too; they decode to bytes, to
 identifiers or to JSON, and not to words and lines.
@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import re2
 from regorus import base85_texts, from_base64, from_hexadecimal
 
+from headgate.detectors.called_addresses import CalledAddress, called_addresses
 from headgate.detectors.carried_persons import names_persons
 from headgate.detectors.cookies import CREDENTIAL_IN_COOKIE, cookies_with_credentials
 from headgate.detectors.host_names import carries_data
@@ -27,12 +28,19 @@ from headgate.detectors.prose import (
     is_disguised,
     is_drawn,
     is_environment,
+    is_marked_without_spaces,
     is_out_of_place,
     is_sentence,
     is_told_in_slug,
 )
 from headgate.detectors.records import is_assignments, is_identity_of_machine, is_source, is_table
-from headgate.detectors.spread_text import characters_in_pieces, joined_pieces, joined_uuids, words_in_pieces
+from headgate.detectors.spread_text import (
+    characters_in_pieces,
+    joined_pieces,
+    joined_uuids,
+    sentences_in_series,
+    words_in_pieces,
+)
 from headgate.detectors.text_in_addresses import has_text
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
@@ -71,7 +79,8 @@ _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
 _CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
 _SPACED_HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :_-]){23,}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])")
 _NAMED_MAIL: Final = re.compile(r"[^\W\d_]{2,40}[ ,;:<(]{1,3}[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,24}")
-_HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,63}\.){2,}[A-Za-z]{2,24}\.?")
+_HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,128}\.){2,}[A-Za-z]{2,24}\.?")
+"""With labels longer than a server takes (63 octets): who asks may not have counted."""
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
 _MARK_BYTES: Final = 12
 _TEXT_BYTES_MIN: Final = 24
@@ -98,6 +107,7 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     texts += [(None, one) for one in joined_pieces(parameters)]
     plain = [*((None, unquote(one)) for one in segments), *parameters]
     spread = [*_spread(segments), *_spread([one for _, one in parameters])]
+    spread += [(one, PROSE_IN_ADDRESS, _PROSE) for one in sentences_in_series(parameters)]
     host = str(known.get("host", ""))
     body = value.get("body") if isinstance(value, dict) else None
 
@@ -120,10 +130,27 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
             yield from _places(buffer, "query", ENVIRONMENT_IN_ADDRESS, _ENVIRONMENT)
         for text in cookies_with_credentials(known, budget):
             yield from _places(buffer, text, CREDENTIAL_IN_COOKIE, _CREDENTIAL)
+        for address in called_addresses(buffer, budget) if body is not None else ():
+            yield from _handed_on(address, budget)
         for name in names_of_keys(body):
             yield from _places(buffer, f"{name}:", KEY_BYTES, _KEY)
 
     return found
+
+
+def _handed_on(address: CalledAddress, budget: Budget) -> Iterator[Match]:
+    """What an address in the body carries, as the address of the call itself may."""
+    segments = address.path.split("/")
+    texts = [*((None, one) for one in (*segments, *_joined_segments(address.path))), *address.parameters]
+    texts += [(None, one) for one in joined_pieces(address.parameters)]
+    http: JsonObject = {"path": address.path}
+    for parameter, text in texts:
+        if len(text) < _CARRIED_MIN:
+            continue
+        if not budget.allows_candidate():
+            return
+        for kind, _, confidence in _judged(parameter, text, budget, http):
+            yield Match(kind, address.start, address.end, confidence)
 
 
 def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) -> Iterator[tuple[str, str, float]]:
@@ -139,6 +166,9 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
         yield TABLE_IN_ADDRESS, text, _TABLE
     elif "\n" in plain and is_source(plain) and not is_drawn(parameter):
         yield SOURCE_IN_ADDRESS, text, _SOURCE
+    if not plain.isascii() and is_marked_without_spaces(plain):
+        yield PROSE_IN_ADDRESS, text, _PROSE
+        return
     if len(plain) < _SENTENCES_MIN:
         return
     yield from _judged_without_spaces(parameter, text, plain)

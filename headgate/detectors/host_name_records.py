@@ -1,12 +1,13 @@
 """Records that the labels of a host name spell out: a card or an account, a person's date of birth, number or mail
-address, a credential with the word for it, lines of numbers, what a machine says of itself (MITRE ATT&CK T1048.003).
-Nothing is encoded, so that only what they are tells.
+address, names with sums, an illness that is confirmed, a credential with the word for it, lines of numbers, what a
+machine says of itself (MITRE ATT&CK T1048.003). Nothing is encoded, so that only what they are tells.
 """
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
+from headgate.detectors.health import health_words
 from headgate.detectors.payments import is_account, passes_luhn, scheme
 
 _CARD: Final = re.compile(r"(?<![0-9])[0-9]{15,16}(?![0-9])")
@@ -45,6 +46,23 @@ _FACT: Final = re.compile(
 _FACTS_MIN: Final = 3
 _SHAPE: Final = re.compile(r"[a-z]+|[0-9]+")
 _LINES_MIN: Final = 3
+_CURRENCY: Final = "eur|usd|gbp|chf|pln|czk|huf|ron|sek|dkk|nok|inr|jpy|cny|brl|mxn|cad|aud|zar|ngn|kes|try|uah"
+_NAMED_SUM: Final = re.compile(
+    rf"(?:[a-z]{{2,}}-){{2,5}}(?:(?:{_CURRENCY})-?)?[0-9]{{4,8}}(?:-?(?:{_CURRENCY}|k))?"
+    rf"|(?:(?:{_CURRENCY})-?)?[0-9]{{4,8}}(?:-?(?:{_CURRENCY}|k))?(?:-[a-z]{{2,}}){{2,5}}"
+)
+"""Names of a person before or behind a number, as in a list of wages."""
+_SUM: Final = re.compile(rf"(?:^|-)(?:[0-9]{{3,9}}-?(?:{_CURRENCY})|(?:{_CURRENCY})-?[0-9]{{3,9}})(?:-|$)")
+_SUMS_MIN: Final = 2
+_ACCOUNT_AND_SUM: Final = re.compile(rf"[a-z]{{2}}[0-9]{{13,28}}-(?:[a-z]+-)?[0-9]{{3,9}}-?(?:{_CURRENCY})")
+_CONFIRMED: Final = re.compile(
+    r"(?:^|-)(?:positiv[aeo]?|positive|negativ[aeo]?|negative|reactive|confirmed|diagnosed|diagnosis|relapse|terminal"
+    r"|stage-?[0-4]|stadium-?[0-4]|result|befund|week-?[0-9]{1,2}|[0-9]{1,2}w)(?:-|$)"
+)
+_HYPHENATED_MIN: Final = 2
+_ILLNESS: Final = 1
+"""Its place in ``health_words``."""
+_CURRENCIES: Final = frozenset(_CURRENCY.split("|"))
 _LINE_PARTS_MIN: Final = 2
 _LINE_DIGITS_MIN: Final = 6
 
@@ -67,7 +85,29 @@ def tells_record(own: Sequence[str]) -> bool:
         or _has_cards(".".join(labels))
         or _is_log_in(labels)
         or _is_table(labels)
+        or _lists_sums(labels)
+        or _tells_illness(labels)
         or _tells_machine(labels)
+    )
+
+
+def _lists_sums(labels: Sequence[str]) -> bool:
+    """Names of other persons with a number in each of three labels, or with a sum of money in each of two."""
+    named = {one for one in labels if _NAMED_SUM.fullmatch(one) is not None}
+    words = [part for one in named for part in {*_SHAPE.findall(one)} if part.isalpha() and part not in _CURRENCIES]
+    if len(named) < _SUMS_MIN or len(words) != len(set(words)):
+        return False
+    return len(named) >= _LINES_MIN or all(_SUM.search(one) is not None for one in named)
+
+
+def _tells_illness(labels: Sequence[str]) -> bool:
+    """A label with an illness and how a test for it ended, beside another of several words."""
+    hyphenated = [one for one in labels if "-" in one]
+    if len(hyphenated) < _HYPHENATED_MIN:
+        return False
+    return any(
+        _CONFIRMED.search(one) is not None and health_words().classes[_ILLNESS].search(one.replace("-", " ").encode())
+        for one in hyphenated
     )
 
 
@@ -96,6 +136,8 @@ def _tells(label: str) -> bool:
         return True
     birth = _BIRTH.search(label)
     if birth is not None and _NAMES_BEFORE.match(label[: birth.start()]) is not None:
+        return True
+    if _ACCOUNT_AND_SUM.fullmatch(label) is not None:
         return True
     found = _CREDENTIAL.search(label)
     return found is not None and any(map(_is_random, (found[1] or found[2]).split("-")))

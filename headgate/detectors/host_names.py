@@ -76,6 +76,9 @@ _DENSE_CHARACTERS_MIN: Final = 32
 _DENSE_BITS_MIN: Final = 3.2
 _DIGITS_MIN: Final = 3
 _COUNTRY_LETTERS: Final = 2
+_SPELLED_MIN: Final = 7
+_SPELLED_KINDS_MIN: Final = 5
+_CONTROLS: Final = frozenset(b"\t\n\r")
 _CAPITALS_MIN: Final = 16
 """Names are written in lower case; so many capital letters are base 32, or a key."""
 
@@ -118,7 +121,7 @@ def _judged(name: str) -> tuple[str, float] | None:
         return RECORD, _TELLS_RECORD
     if name.lower().endswith(digest_suffixes()):
         return None
-    if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN or _is_in_capitals(name, own):
+    if _is_dense_together(own) or _is_in_capitals(name, own) or _is_spelled(name.lower(), own):
         return ENCODED, _DENSE
     if _is_in_pieces(name.lower(), own):
         return ENCODED, _DENSE
@@ -129,6 +132,24 @@ def _judged(name: str) -> tuple[str, float] | None:
     if len(_labels(name)) > _LABELS_MAX or len(name) > _CHARACTERS_MAX:
         return LONG, _TOO_LONG
     return (WORDS, _IN_WORDS) if _is_in_words(name.lower()) else None
+
+
+def _is_dense_together(own: list[str]) -> bool:
+    """Whether labels are encoded bytes, or parts of several labels between hyphens are."""
+    if sum(len(one) for one in own if _is_dense(one)) >= _DENSE_CHARACTERS_MIN:
+        return True
+    parts = [[part for part in one.split("-") if _is_dense(part)] for one in own]
+    dense = [sum(map(len, one)) for one in parts if one]
+    return len(dense) > 1 and sum(dense) >= _DENSE_CHARACTERS_MIN
+
+
+def _is_spelled(name: str, own: list[str]) -> bool:
+    """Whether labels spell a text letter by letter, in the words of a spelling alphabet."""
+    parts = [part for one in own for part in one.lower().split("-")]
+    if len(parts) < _SPELLED_MIN or is_private(name):
+        return False
+    spelled = [part for part in parts if part in spelling_words()]
+    return len(spelled) >= _SPELLED_MIN and len(set(spelled)) >= _SPELLED_KINDS_MIN
 
 
 def _is_in_pieces(name: str, own: list[str]) -> bool:
@@ -203,7 +224,7 @@ def _decoded(label: str) -> Iterator[bytes]:
 
 
 def _is_readable(text: bytes) -> bool:
-    if len(text) < _TEXT_BYTES_MIN or not all(0x20 <= one < 0x7F for one in text):
+    if len(text) < _TEXT_BYTES_MIN or not all(0x20 <= one < 0x7F or one in _CONTROLS for one in text):
         return False
     if _NUMBERS.issuperset(text):  # a card, a date, a sum: by chance one of 10^8 keys looks so
         return True
@@ -241,6 +262,12 @@ def private_suffixes() -> tuple[str, ...]:
     return _suffixes("private_suffixes")
 
 
+@cache
+def spelling_words() -> frozenset[str]:
+    """Of spelling alphabets, with words for digits and signs. Raises ValidationError."""
+    return frozenset(_table().strings("spelling"))
+
+
 def is_private(name: str) -> bool:
     """Whether no public server knows the name, which is in lower case."""
     return name.rstrip(".").endswith(private_suffixes())
@@ -252,5 +279,5 @@ def _suffixes(key: str) -> tuple[str, ...]:
 
 def _table() -> Section:
     document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes", "private_suffixes", "imitated", "brands", "lures", "countries")
+    document.only("digest_suffixes", "private_suffixes", "imitated", "brands", "lures", "countries", "spelling")
     return document

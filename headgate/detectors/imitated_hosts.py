@@ -24,19 +24,23 @@ _LOOK_ALIKES: Final = str.maketrans("10534|i", "loseall")
 _OTHER_SCRIPT: Final = "xn--"
 _NAME_MIN: Final = 12
 """With its top-level domain. Of shorter names, one letter makes another word."""
+_BRAND_MIN: Final = 9
+"""Without a top-level domain."""
 _LABELS_WITH_COUNTRY: Final = 3
 _LABELS_WITH_TOP_LEVEL: Final = 2
 
 
 class ImitatedNames(Struct, frozen=True):
     """``domains``: of vendors. ``glued``: matches one of them before a hyphen (``stripe.com-pay.example``). ``names``:
-    their first labels; ``brands``: other names. The keys of both are what the names look like (``_look``). ``lures``:
-    words that ask for trust. ``countries``: top-level domains."""
+    their first labels; ``brands``: other names. The keys of both are what the names look like (``_look``). ``whole``:
+    the brands of which one letter off is no other word. ``lures``: words that ask for trust. ``countries``: top-level
+    domains."""
 
     domains: tuple[str, ...]
     glued: re.Pattern[str]
     names: dict[str, str]
     brands: dict[str, str]
+    whole: tuple[str, ...]
     lures: frozenset[str]
     countries: frozenset[str]
 
@@ -52,6 +56,7 @@ def imitated_names() -> ImitatedNames:
         re.compile(rf"(?:^|\.)(?:{'|'.join(map(re.escape, domains))})-"),
         {_look(one): one for one in names},
         {_look(one): one for one in document.strings("brands")},
+        tuple(one for one in document.strings("brands") if len(one) >= _BRAND_MIN),
         frozenset(document.strings("lures")),
         frozenset(document.strings("countries")),
     )
@@ -83,6 +88,7 @@ def looks_like_another(name: str) -> bool:
     return (
         _is_written_as(registered, known.names, known.brands)
         or any(_is_one_off(".".join(labels[at:]), one) for one in known.domains)
+        or (registered.isalpha() and any(_is_one_off(registered, one, _BRAND_MIN) for one in known.whole))
         or (not known.lures.isdisjoint(registered.split("-")) and _lures(own, registered.split("-"), known))
     )
 
@@ -115,10 +121,10 @@ def _look(text: str) -> str:
     return text.replace("rn", "m").replace("vv", "w").translate(_LOOK_ALIKES)
 
 
-def _is_one_off(text: str, name: str) -> bool:
+def _is_one_off(text: str, name: str, at_least: int = _NAME_MIN) -> bool:
     """Whether one letter of the name is missing, added or replaced, or two neighbors have changed places, behind
-    the same first letter."""
-    if len(name) < _NAME_MIN or text == name or text[:1] != name[:1] or abs(len(text) - len(name)) > 1:
+    the same first letter. ``at_least``: the letters of a name that is asked about."""
+    if len(name) < at_least or text == name or text[:1] != name[:1] or abs(len(text) - len(name)) > 1:
         return False
     at = next((at for at, (one, other) in enumerate(zip(text, name, strict=False)) if one != other), None)
     if at is None:

@@ -43,6 +43,10 @@ _WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _SLUG_WORDS: Final = 18
 _SLUG_FUNCTION_WORDS: Final = 4
 _SLUG_NUMBERS: Final = 2
+_UNSPACED: Final = re.compile(r"[\u3041-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
+"""Letters of Japanese, Chinese, Korean and Thai."""
+_UNSPACED_MIN: Final = 20
+_UNSPACED_NUMBERS_MIN: Final = 2
 _NUMBER: Final = re.compile(r"[0-9]+")
 _IDENTIFIER: Final = re.compile(r"(?:utm_\w+|\w*_id|[a-z]\d)")
 
@@ -60,6 +64,8 @@ class Prose(Struct, frozen=True):
     payloads: frozenset[str]
     drawn: frozenset[str]
     environment: re.Pattern[str]
+    unspaced: re.Pattern[str]
+    unspaced_questions: re.Pattern[str]
 
 
 @cache
@@ -76,6 +82,8 @@ def prose() -> Prose:
         "payloads",
         "drawn",
         "environment",
+        "unspaced_markings",
+        "unspaced_questions",
     )
     words = frozenset(document.strings("function_words"))
     backwards = {one[::-1] for one in words if len(one) >= _REVERSED_LETTERS_MIN}
@@ -91,6 +99,7 @@ def prose() -> Prose:
             frozenset(document.strings("payloads")),
             frozenset(document.strings("drawn")),
             re.compile("|".join(f"(?:{one})" for one in document.strings("environment"))),
+            *(re.compile("|".join(document.strings(f"unspaced_{one}"))) for one in ("markings", "questions")),
         )
     except (re2.error, re.error) as error:
         raise ValidationError(f"prose.yaml: a pattern cannot be used: {error}") from error
@@ -138,6 +147,14 @@ def _is_marked(text: str, words: Sequence[str], known: Prose) -> bool:
     if known.markings.search(text) is not None:
         return True
     return words[0] not in known.questions and "?" not in text and known.orders.search(text) is not None
+
+
+def is_marked_without_spaces(text: str) -> bool:
+    """Whether it is a text in a script without spaces, with numbers and a marking as confidential, and no question."""
+    if len(_UNSPACED.findall(text)) < _UNSPACED_MIN or len(_NUMBER.findall(text)) < _UNSPACED_NUMBERS_MIN:
+        return False
+    known = prose()
+    return known.unspaced.search(text) is not None and known.unspaced_questions.search(text) is None
 
 
 def is_told_in_slug(text: str) -> bool:

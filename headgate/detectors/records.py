@@ -10,7 +10,9 @@ import re2
 
 _ROWS_MIN: Final = 3
 _COLUMN_SIGNS: Final = ",;\t|:"
-_ROW_SIGNS: Final = "~|"
+_ROW_SIGNS: Final = "~|;"
+_COLUMNS_OF_ROWS: Final = {";": "|"}
+"""Between rows that this sign separates, where it has other uses too."""
 _COLUMNS_IN_ONE_LINE_MIN: Final = 2
 _LISTED_FILE: Final = re.compile(r"(?m)^[-dlbcps][-rwxsStT]{9}[+.@]?\s+[0-9]+\s+\S+\s+\S+\s+[0-9]+")
 _WORDS: Final = re.compile(r"[^\W\d_]{2,}")
@@ -67,14 +69,15 @@ def is_table(text: str) -> bool:
 
 
 def _has_rows(rows: list[str], row_sign: str) -> bool:
-    """Rows in one line: neighbors with the same columns, in words and numbers. Coordinates have no words."""
+    """Rows in one line: neighbors with the same columns, or one less, in words and numbers. Coordinates have none."""
     alike = 1
     for one, other in pairwise(rows):
-        signs = [
-            sign
-            for sign in _COLUMN_SIGNS
-            if sign != row_sign and one.count(sign) == other.count(sign) >= _COLUMNS_IN_ONE_LINE_MIN
-        ]
+        counts = (
+            (one.count(sign), other.count(sign))
+            for sign in _COLUMNS_OF_ROWS.get(row_sign, _COLUMN_SIGNS)
+            if sign != row_sign
+        )
+        signs = [it for it in counts if min(it) >= _COLUMNS_IN_ONE_LINE_MIN and abs(it[0] - it[1]) <= 1]
         has_words = all(_WORDS.search(row) and any(map(str.isdigit, row)) for row in (one, other))
         alike = alike + 1 if signs and has_words else 1
         if alike >= _ROWS_MIN:

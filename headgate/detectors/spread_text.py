@@ -16,6 +16,10 @@ _PIECES_MIN: Final = 3
 _PIECE_MIN: Final = 4
 _WORDS_MIN: Final = 10
 _FUNCTION_WORDS_MIN: Final = 4
+_PARTS_MIN: Final = 4
+_PARTS_WORDS_MIN: Final = 14
+_PARTS_FUNCTION_WORDS_MIN: Final = 3
+_SERIES_SIGNS: Final = ("#", "?")
 _WORD: Final = re.compile(r"[^\W\d_][\w'-]{0,20}[.,:;!?]?")
 _ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 _UUID: Final = re.compile(
@@ -69,6 +73,22 @@ def characters_in_pieces(values: Sequence[str]) -> str | None:
         if kind == "character" and len(pieces) >= _CHARACTERS_MIN and not _SHARDS.issuperset(pieces):
             return "".join(pieces)
     return None
+
+
+def sentences_in_series(texts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Parts of sentences in values of parameters that differ in a number or are one letter, as one text."""
+    for series, group in groupby(texts, lambda one: _series(one[0])):
+        values = [value for _, value in group]
+        if len(values) < _PARTS_MIN or series[-1:] not in _SERIES_SIGNS:
+            continue
+        words = [value.split() for value in values]
+        whole = [word for part in words for word in part]
+        if (
+            sum(len(part) > 1 for part in words) >= _PARTS_MIN
+            and len(whole) >= _PARTS_WORDS_MIN
+            and _function_words(whole) >= _PARTS_FUNCTION_WORDS_MIN
+        ):
+            yield " ".join(values)
 
 
 def _kind_of_character(piece: str) -> str:

@@ -122,6 +122,12 @@ _RECORDS = [
     "p1-204118391-p2-391204118-p3-118391204.trip.drop.example",
     "phpsession-9f1c2e7ab0d94c55a1e3f8b2.admin.drop.example",
     "sessionid-9f1c2e7ab0d94c55a1e3f8b2.t.drop.example",
+    "berg-ines-98400.okoye-tunde-71250.rossi-marco-104800.q.drop.example",
+    "104800-rossi-marco.71250-okoye-tunde.98400-berg-ines.q.drop.example",
+    "berg-ines-4200eur.okoye-tunde-eur-3850.pay.drop.example",
+    "silva-ana.hiv-positive.porto-4000.r.drop.example",
+    "cancer-stage-3.berg-ines.ward7.drop.example",
+    "fr7630006000011234567890-balance-184220eur.node.drop.example",
     "sku101-qty20-eur995.sku102-qty18-eur1295.sku103-qty40-eur450.l.drop.example",
 ]
 
@@ -130,6 +136,19 @@ _RECORDS = [
 def test_labels_that_spell_a_record_are_a_finding(name: str) -> None:
     found = assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"})
     assert found.issues == ("record_in_host_name",)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tango-seven-kilo-upper-mike.four-xray-nine-hash.pw.drop.example",
+        "anton-drei-berta-caesar-neun.friedrich-otto-null.drop.example",
+        "papa.alfa.sierra.sierra.whiskey.oscar.romeo.delta.drop.example",
+        "xr-9f1c2e7ab0d94c55a1e3.7b20c4d86e913f5aa0c2.1of2.drop.example",
+    ],
+)
+def test_spelled_texts_and_tokens_between_hyphens_are_data(name: str) -> None:
+    assert assess(EmbeddedModel.HOST_NAMES, {"url": f"https://{name}/"}).issues == ("encoded_host_name",)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +209,16 @@ def test_many_capital_letters_are_data(name: str) -> None:
         "WWW.NORTHWIND-TRADERS-INTERNATIONAL.EXAMPLE.COM",
         "FILESERVER01.HEADQUARTERS-EU.corp.local",
         "pod-10-1-2-3.pod-10-1-2-4.example.com",
+        "shop-web-10231.shop-web-20412.shop-web-30111.example.com",
+        "feature-login-10231.app-blue-20412.example.com",
+        "diabetes-care.anna-clinic.example.com",
+        "hiv-positive.example.org",
+        "positive-results.covid-info.example.org",
+        "price-list-2026.eu-shop-1000.example.com",
+        "alpha-bravo.charlie-delta.sierra.example.com",
+        "hotel-paris-louis.one-star.example.com",
+        "app-5d4f8c7b9d6f8a2c3e41.northwind.example.com",
+        "64af3c9e2b1f4d0008a1b2c3--shop.preview.example.com",
     ],
 )
 def test_names_of_machines_and_services_are_no_records(name: str) -> None:
@@ -239,6 +268,9 @@ def _called(name: str) -> tuple[str, ...]:
         "api.anthropc.com",
         "api.anthrpoic.com",
         "coinbasse.com",
+        "search.duckduckqo.net",
+        "cdn.huggingfacce.xyz",
+        "clouldflare.info",
         "xn--pypal-4ve.com",
         "xn--gthub-n4a.com",
         "slack-login.example",
@@ -271,6 +303,8 @@ def test_a_host_that_imitates_a_vendor_is_a_finding(name: str) -> None:
         "slack-login.northwind.example",
         "www.northbank.com.edgekey.net",
         "finance.com",
+        "northwind.service-now.com",
+        "stackoverflow.co",
         "xn--mnchen-3ya.de",
         "g1thub.northwind.internal",
         "xn--.example",
