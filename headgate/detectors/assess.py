@@ -35,6 +35,7 @@ from headgate.detectors.recovery_phrases import find_recovery_phrases
 from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
 from headgate.detectors.sensitive_accounts import SENSITIVE_IBAN, finder_of_sensitive_accounts
+from headgate.detectors.signing_headers import without_signing_header
 from headgate.detectors.tool_definitions import find_told_in_definitions, finder_of_names
 from headgate.detectors.transfers import find_transfers
 from headgate.detectors.wallets import find_wallet_keys
@@ -133,6 +134,7 @@ class AssessedContent:
         inspection = self._content.inspection(self._look(query))
         if model is EmbeddedModel.SECRETS:
             findings = without_expected(inspection.findings, self._value)
+            findings = without_signing_header(findings, self._value, signs_in=bool(query.signs_in))
             inspection = replace(inspection, findings=(*findings, *away_from_home(query.signs_in, self._value)))
         elif model is EmbeddedModel.COMMANDS:
             findings = without_metadata_reads(not_searched_for(inspection.findings, self._value), self._value)

@@ -13,11 +13,15 @@ from headgate.detectors.secret_checks import LIKELY, NO, is_in_words
 from headgate.detectors.secret_formats import WORD, Keywords, SecretFormat, SecretFormats, secret_formats
 
 _WEAK_PER_CANDIDATE: Final = 8  # a member called "key" in each line is ordinary, and takes one short look
-_KEY_NAME: Final = BytePattern(rb"(?:AKIA|ASIA)[A-Z2-7]{16}")
-_SIGNATURE_SCOPE: Final = BytePattern(
-    rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])aws4_request"
+_KEY_NAME: Final = BytePattern(
+    rb"(?:AKIA|ASIA)[A-Z2-7]{16}"
+    rb"|GOOG1E[A-Z0-9]{55}|[a-z0-9-]{1,63}(?:@|%40)[a-z0-9-]{1,40}\.(?:iam|appspot)\.gserviceaccount\.com"
 )
-"""Behind the name of a key that signed something (Signature Version 4), as in each presigned URL."""
+_SIGNATURE_SCOPE: Final = BytePattern(
+    rb"(?:/|%2[fF])[0-9]{8}(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])[a-z0-9-]+(?:/|%2[fF])(?:aws4|goog4)_request"
+)
+"""Behind the name of a key that signed something, as in each presigned URL (Signature Version 4 of AWS, and that of
+Cloud Storage, where it is a service account)."""
 _STARTS_MAX: Final = 64
 """Places before a keyword that are tried one by one. Of more, each may be where a pattern runs on for long."""
 _LONGER: Final = WORD + b"-"

@@ -162,3 +162,37 @@ def test_each_vendor_of_the_table_has_credentials() -> None:
     kinds = {*formats.kinds, *(one.kind for keyword in formats.keywords.known for one in keyword.services)}
     for vendor, _ in credential_destinations().query:
         assert any(kind.startswith(f"{vendor}_") for kind in kinds), vendor
+
+
+def test_the_service_account_that_signed_an_address_is_no_secret() -> None:
+    account = "loader@northwind-dwh.iam.gserviceaccount.com"
+    scope = f"{account}/20260312/auto/storage/goog4_request"
+    other = "Zq7mT2xVb94KpLs8WcRd3HfYgN6uJeAo/20260312/auto/storage/goog4_request"
+
+    assert not _found("storage.googleapis.com", "/a", query={"X-Goog-Credential": [scope]})
+    assert not _found("a.example.com", "/a", body={"url": f"https://b.example/?X-Goog-Credential={scope}&x=1"})
+    assert _found("storage.googleapis.com", "/a", query={"X-Goog-Credential": [other]})
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "body"),
+    [
+        ("api.typeform.com", "/forms/a1/webhooks/crm", {"secret": _PASSWORD + "x9Q2"}),
+        ("api.github.com", "/repos/a/b/hooks", {"config": {"url": "https://a.example", "secret": _PASSWORD + "x9Q2"}}),
+        ("gitea.northwind.example", "/api/v1/repos/a/b/hooks", {"config": {"secret": _PASSWORD + "x9Q2"}}),
+    ],
+)
+def test_the_secret_of_a_webhook_is_kept_by_its_sender(host: str, path: str, body: dict[str, Any]) -> None:
+    assert not _found(host, path, body=body)
+    assert _found("hooks.evil.example", path, body=body)
+    assert _found(host, "/forms/a1/responses", body=body)
+    assert _found(host, path, body={**body, "note": f"password: {_PASSWORD}"})
+
+
+def test_a_code_is_asked_for_at_ones_own_tenant() -> None:
+    body = {"client_id": "a" * 32, "client_secret": "Zq7mT2xVb94KpLs8WcRd3HfYgN6uJeAo", "connection": "sms"}
+    body |= {"phone_number": "+2348000000000", "send": "code"}
+
+    assert not _found("northwind.eu.auth0.com", "/passwordless/start", body=body)
+    assert _found("northwind.eu.auth0.com", "/passwordless/start", body={**body, "comment": "other"})
+    assert _found("northwind.example", "/passwordless/start", body=body)
