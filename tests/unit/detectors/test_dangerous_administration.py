@@ -228,6 +228,139 @@ def test_ordinary_administration_passes(value: Any) -> None:
     assert _risk(value) < _THRESHOLD
 
 
+_RULE = "/api/v1/policies/00p/rules/0pr/lifecycle/deactivate"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        # Code, identities
+        {"method": "PATCH", "path": "/repos/a/b", "security_and_analysis": {"secret_scanning": {"status": "disabled"}}},
+        {
+            "method": "PUT",
+            "path": "/orgs/a/actions/permissions/workflow",
+            "default_workflow_permissions": "write",
+            "can_approve_pull_request_reviews": True,
+        },
+        {"method": "POST", "path": _RULE},
+        {"method": "PATCH", "path": "/api/v2/attack-protection/brute-force-protection", "enabled": False},
+        {"method": "PUT", "path": "/admin/realms/shop", "bruteForceProtected": False},
+        {"method": "POST", "path": "/admin/directory/v1/users/x@a.example/twoStepVerification/turnOff"},
+        {
+            "method": "POST",
+            "path": "/v1.0/domains/a.example/federationConfiguration",
+            "issuerUri": "http://x.example/a",
+        },
+        {
+            "method": "POST",
+            "path": "/api/v1/users/00u",
+            "profile": {"login": "admin@a.example", "email": "z@proton.me"},
+        },
+        {
+            "method": "PATCH",
+            "path": "/v1.0/users/ceo@a.example",
+            "passwordProfile": {"forceChangePasswordNextSignIn": False},
+        },
+        # Mail
+        {"script": "Add-MailboxPermission -Identity cfo -User x -AccessRights FullAccess -AutoMapping $false"},
+        {"script": "Set-OrganizationConfig -AuditDisabled $true"},
+        {"script": "New-TransportRule 'x' -From a@b.example -SetSCL -1"},
+        # Machines
+        {"method": "POST", "path": "/policy/entities/prevention-actions/v1", "action_name": ["disable"], "ids": []},
+        {"method": "POST", "path": "/api/machines/7f/offboard", "Comment": "x"},
+        {"method": "POST", "path": "/api/detection_engine/rules/_bulk_action", "action": "disable", "query": ""},
+        {
+            "method": "POST",
+            "path": "/api/exception_lists/items",
+            "entries": [{"field": "process.name", "type": "wildcard", "value": "*"}],
+        },
+        {"method": "DELETE", "path": "/api/v2/security_monitoring/rules/abc"},
+        {"method": "POST", "path": "/servicesNS/nobody/search/saved/searches/Threat%20feed/disable"},
+        # Backups
+        {"method": "DELETE", "path": "/backup-vaults/core/recovery-points/arn:7"},
+        {"Action": "ModifyDBInstance", "method": "POST", "BackupRetentionPeriod": "0", "DBInstanceIdentifier": "core"},
+        {"method": "PUT", "path": "/x/vaults/v/backupconfig/vaultconfig", "softDeleteFeatureState": "Disabled"},
+        # Doors
+        {"query": "alter table users disable row level security; grant select on users to anon"},
+        {
+            "method": "POST",
+            "path": "/client/v4/accounts/a/access/apps/b/policies",
+            "decision": "bypass",
+            "include": [{"everyone": {}}],
+        },
+        {
+            "method": "PUT",
+            "path": "/subscriptions/1/servers/s/firewallRules/all",
+            "properties": {"startIpAddress": "0.0.0.0", "endIpAddress": "255.255.255.255"},
+        },
+        # Names, pages, houses, checks
+        {"method": "POST", "path": f"{_ZONE}", "type": "NS", "name": "mail.a.example", "content": "ns1.quiet.icu"},
+        {"method": "POST", "path": "/v1/customers/1/domains/a.example/transferOut", "registrar": "9"},
+        {
+            "method": "POST",
+            "path": "/tagmanager/v2/accounts/1/containers/2/workspaces/3/tags",
+            "type": "html",
+            "parameter": [{"key": "html", "value": "<script src='https://cdn.quiet.top/s.js'></script>"}],
+        },
+        {"method": "POST", "path": "/v1/payments", "amount": "9000", "skip_sanctions_screening": True},
+        {"method": "POST", "path": "/v1/pumps/3", "rate": "80", "bypass_dose_limits": "yes"},
+        {
+            "method": "POST",
+            "path": "/api/plc/write",
+            "tag": "V-101",
+            "safety_interlock_bypass": 1,
+            "interlock_bypassed": True,
+        },
+    ],
+)
+def test_protection_that_is_taken_away_is_found(value: Any) -> None:
+    assert _risk(value) >= _THRESHOLD
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"method": "PATCH", "path": "/repos/a/b", "security_and_analysis": {"secret_scanning": {"status": "enabled"}}},
+        {"method": "PUT", "path": "/repos/a/b/rulesets/9", "enforcement": "active", "name": "main"},
+        {"method": "POST", "path": "/api/v1/users/00u/lifecycle/deactivate"},
+        {"method": "PATCH", "path": "/api/v2/attack-protection/brute-force-protection", "enabled": True},
+        {
+            "method": "PATCH",
+            "path": "/v1.0/users/dana@a.example",
+            "passwordProfile": {"forceChangePasswordNextSignIn": True},
+        },
+        {
+            "method": "POST",
+            "path": "/api/v1/users/00u",
+            "profile": {"login": "dana@gmail.com", "email": "dana@gmail.com"},
+        },
+        {"script": "Add-MailboxPermission -Identity desk -User dana -AccessRights ReadPermission"},
+        {"script": "Get-TransportRule | Format-List Name,SetSCL"},
+        {"method": "POST", "path": "/policy/entities/prevention-actions/v1", "action_name": ["enable"], "ids": ["7"]},
+        {"method": "GET", "path": "/api/v2/security_monitoring/rules/abc"},
+        {"method": "POST", "path": "/servicesNS/nobody/search/saved/searches/Weekly%20sales/disable"},
+        {"method": "DELETE", "path": "/apis/velero.io/v1/namespaces/velero-test/backups/old-1"},
+        {"method": "POST", "path": "/apis/velero.io/v1/namespaces/velero/backups", "kind": "Backup"},
+        {"Action": "ModifyDBInstance", "method": "POST", "BackupRetentionPeriod": "14", "DBInstanceIdentifier": "core"},
+        {"query": "alter table users enable row level security; grant select on posts to anon"},
+        {"method": "POST", "path": "/api/atlas/v2/groups/1/accessList", "cidrBlock": "203.0.113.0/24"},
+        {"method": "POST", "path": f"{_ZONE}", "type": "CNAME", "name": "shop.a.example", "content": "a.myshopify.com"},
+        {"method": "PATCH", "path": "/v1/domains/a.example", "locked": True},
+        {
+            "method": "POST",
+            "path": "/admin/api/2024-10/script_tags.json",
+            "script_tag": {"event": "onload", "src": "https://cdn.northwind.example/chat.js"},
+        },
+        {"method": "POST", "path": "/api/services/lock/unlock", "entity_id": "lock.front"},
+        {"method": "POST", "path": "/v1/payments", "amount": "9000", "skip_sanctions_screening": False},
+        {"method": "POST", "path": "/v1/payments", "amount": "9000", "skip_approval": True, "dry_run": True},
+        {"method": "POST", "path": "/v1/builds", "skip_tests": True, "override_cache": True, "ignore_errors": True},
+    ],
+)
+def test_protection_that_is_kept_passes(value: Any) -> None:
+    assert _risk(value) < _THRESHOLD
+
+
 def test_a_foreign_name_counts_beside_known_ones_and_all_known_ones_pass() -> None:
     record = {"method": "POST", "path": _ZONE, "type": "MX", "name": "a.example"}
 
