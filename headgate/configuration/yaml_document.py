@@ -10,20 +10,16 @@ from pathlib import Path
 import yaml
 from msgspec import Struct
 
+from headgate.configuration.resources import resource_path
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 
 
-class _StrictLoader(yaml.composer.Composer, yaml.CSafeLoader):
-    """SafeLoader that refuses a mapping with two equal keys.
+class _OwnLoader(yaml.CSafeLoader):
+    """SafeLoader that refuses a mapping with two equal keys, for files that come with Headgate.
 
-    Read by libyaml: PyYAML's own reader took most of what starting an API or a proxy costs. Composed by PyYAML all the
-    same: libyaml's binding composes by recursion in C, where brackets nested deeply enough end the process.
+    Read by libyaml: PyYAML's own reader took most of what starting an API or a proxy costs.
     """
-
-    def __init__(self, stream: str) -> None:
-        yaml.CSafeLoader.__init__(self, stream)
-        yaml.composer.Composer.__init__(self)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen: set[object] = set()
@@ -35,6 +31,15 @@ class _StrictLoader(yaml.composer.Composer, yaml.CSafeLoader):
                 raise _construction_error(key_node, f"the key {key!r} is there twice")
             seen.add(key)
         return super().construct_mapping(node, deep)
+
+
+class _StrictLoader(yaml.composer.Composer, _OwnLoader):
+    """The same for files of others: libyaml's binding composes by recursion in C, where brackets nested deeply enough
+    end the process. PyYAML composes as well, in a third more time."""
+
+    def __init__(self, stream: str) -> None:
+        _OwnLoader.__init__(self, stream)
+        yaml.composer.Composer.__init__(self)
 
 
 def _construction_error(node: yaml.Node, problem: str) -> yaml.constructor.ConstructorError:
@@ -97,7 +102,8 @@ class Section(Struct, frozen=True):
 
 def read_document(path: Path) -> Section:
     """Raises ValidationError: no such file, not YAML, not a mapping."""
-    return parse_document(read_text(path), where=str(path))
+    loader = _OwnLoader if path.is_relative_to(resource_path()) else _StrictLoader
+    return _document(_parsed(read_text(path), str(path), loader), str(path))
 
 
 def read_text(path: Path) -> str:
@@ -110,16 +116,23 @@ def read_text(path: Path) -> str:
 
 def parse_value(text: str, *, where: str) -> JsonValue:
     """Any value. Raises ValidationError."""
-    try:
-        # Within: a list that is in itself has no end.
-        return _plain(yaml.load(text, Loader=_StrictLoader), where)  # noqa: S506 - a SafeLoader with one more check
-    except (yaml.YAMLError, RecursionError) as error:
-        raise ValidationError(f"{where}: not acceptable YAML: {error}") from error
+    return _parsed(text, where, _StrictLoader)
 
 
 def parse_document(text: str, *, where: str) -> Section:
     """Raises ValidationError."""
-    plain = parse_value(text, where=where)
+    return _document(parse_value(text, where=where), where)
+
+
+def _parsed(text: str, where: str, loader: type[_OwnLoader]) -> JsonValue:
+    try:
+        # Within: a list that is in itself has no end.
+        return _plain(yaml.load(text, Loader=loader), where)  # noqa: S506 - a SafeLoader with one more check
+    except (yaml.YAMLError, RecursionError) as error:
+        raise ValidationError(f"{where}: not acceptable YAML: {error}") from error
+
+
+def _document(plain: JsonValue, where: str) -> Section:
     if not isinstance(plain, dict):
         raise ValidationError(f"{where}: a mapping is required")
     return Section(where, plain)

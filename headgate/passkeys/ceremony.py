@@ -24,11 +24,10 @@ from fido2.webauthn import (
     ResidentKeyRequirement,
     UserVerificationRequirement,
 )
-from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import UnauthorizedError
-from headgate.passkeys.model import Passkey, RelyingParty
+from headgate.passkeys.model import Passkey, Presented, Registered, RelyingParty
 
 _ALGORITHMS: Final = (-7, -8, -257)
 """ES256, EdDSA and RS256, which all authenticators together know (section 5.4, ``pubKeyCredParams``)."""
@@ -45,19 +44,6 @@ _MALFORMED: Final = (
     struct.error,
     UnsupportedAlgorithm,
 )
-
-
-class Registered(Struct, frozen=True):
-    credential_id: bytes
-    credential: bytes
-    sign_count: int
-
-
-class Presented(Struct, frozen=True):
-    """What an answer says of itself, before anything is checked."""
-
-    challenge: bytes
-    credential_id: bytes
 
 
 class Ceremony:
@@ -88,6 +74,17 @@ class Ceremony:
         options, _ = self._server.authenticate_begin(user_verification=_VERIFIED, challenge=challenge)
         return dict(options.public_key)
 
+    @staticmethod
+    def presented(response: JsonValue) -> Presented:
+        """Raises UnauthorizedError."""
+        try:
+            found = _object(response)
+            kind = RegistrationResponse if "attestationObject" in _object(found["response"]) else AuthenticationResponse
+            answer = kind.from_dict(found)
+            return Presented(answer.response.client_data.challenge, answer.raw_id)
+        except _MALFORMED as error:
+            raise _refused(error) from error
+
     def registered(self, challenge: bytes, response: JsonValue) -> Registered:
         """Raises UnauthorizedError."""
         try:
@@ -115,17 +112,6 @@ class Ceremony:
         except _MALFORMED as error:
             raise _refused(error) from error
         return answer.response.authenticator_data.counter
-
-
-def presented(response: JsonValue) -> Presented:
-    """Raises UnauthorizedError."""
-    try:
-        found = _object(response)
-        kind = RegistrationResponse if "attestationObject" in _object(found["response"]) else AuthenticationResponse
-        answer = kind.from_dict(found)
-        return Presented(answer.response.client_data.challenge, answer.raw_id)
-    except _MALFORMED as error:
-        raise _refused(error) from error
 
 
 def _object(value: JsonValue) -> JsonObject:

@@ -34,6 +34,19 @@ def relying_party_of(public_url: str) -> RelyingParty | None:
     return RelyingParty(host, f"{parts.scheme}://{host}{port}")
 
 
+class Registered(Struct, frozen=True):
+    credential_id: bytes
+    credential: bytes
+    sign_count: int
+
+
+class Presented(Struct, frozen=True):
+    """What an answer says of itself, before anything is checked."""
+
+    challenge: bytes
+    credential_id: bytes
+
+
 class Purpose(StrEnum):
     REGISTER = "register"
     SIGN_IN = "sign_in"

@@ -7,7 +7,8 @@ it opens is aal2 (NIST SP 800-63B-4, section 3.1.7).
 import hashlib
 import os
 from datetime import timedelta
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
@@ -27,8 +28,7 @@ from headgate.organizations.local_issuer import LOCAL_ISSUER
 from headgate.organizations.model import User
 from headgate.organizations.service import require_active
 from headgate.organizations.store import get_user
-from headgate.passkeys.ceremony import Ceremony, Registered, presented
-from headgate.passkeys.model import Challenge, Passkey, Purpose, RelyingParty
+from headgate.passkeys.model import Challenge, Passkey, Purpose, Registered, RelyingParty
 from headgate.passkeys.store import (
     begin_challenge,
     count_use,
@@ -40,6 +40,9 @@ from headgate.passkeys.store import (
 )
 from headgate.sessions.model import Browser
 from headgate.sessions.service import EndReason, close_sessions, record_failed_login
+
+if TYPE_CHECKING:
+    from headgate.passkeys.ceremony import Ceremony
 
 PASSKEY_LEVEL: Final = "aal2"
 _CHALLENGE_LASTS: Final = timedelta(minutes=5)
@@ -59,8 +62,13 @@ class Passkeys:
     def __init__(self, database: Database, clock: Clock, party: RelyingParty) -> None:
         self._database = database
         self._clock = clock
-        self._ceremony = Ceremony(party)
         self.party = party
+
+    @cached_property
+    def _ceremony(self) -> "Ceremony":
+        from headgate.passkeys.ceremony import Ceremony  # noqa: PLC0415 - a start need not wait for WebAuthn
+
+        return Ceremony(self.party)
 
     async def options_to_register(self, about: str, account: str, known: list[Passkey] | None = None) -> JsonObject:
         """``about``: for whom; the answer counts for nobody else."""
@@ -73,13 +81,13 @@ class Passkeys:
 
     async def check_registration(self, about: str, response: JsonValue) -> NewPasskey:
         """Raises UnauthorizedError."""
-        challenge = presented(response).challenge
+        challenge = self._ceremony.presented(response).challenge
         begun = await self._take(challenge, Purpose.REGISTER, about)
         return NewPasskey(self._ceremony.registered(challenge, response), begun.user_handle)
 
     async def sign_in(self, response: JsonValue, browser: Browser) -> User:
         """Whose passkey it is. Raises UnauthorizedError, ForbiddenError (deactivated)."""
-        answer = presented(response)
+        answer = self._ceremony.presented(response)
         await self._take(answer.challenge, Purpose.SIGN_IN, "")
         async with self._database.across_organizations() as connection:
             passkey = await locate_passkey(connection, answer.credential_id)
