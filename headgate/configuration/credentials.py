@@ -5,14 +5,16 @@ RE2 throughout: linear in the text, whatever the text is.
 
 import re
 from functools import cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import re2
 
 from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import Section, read_document
 from headgate.kernel.errors import ValidationError
 from headgate.kernel.secrets import MASK
+
+if TYPE_CHECKING:
+    from headgate.configuration.yaml_document import Section
 
 WORD_BOUNDARY: Final = r"\b"
 # An escape ends in a letter or digit, which would hide the start of a word: \\n in a text that is itself JSON, \\x3d
@@ -22,7 +24,7 @@ _ESCAPE: Final = re.compile(r"\\(?:[bfnrt]|u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2})|%[0-
 _URL_START: Final = "://"
 
 
-def credential_patterns(document: Section) -> list[str]:
+def credential_patterns(document: "Section") -> list[str]:
     """The patterns as they are written. Raises ValidationError."""
     credentials = document.section("credentials")
     return [credentials.text(name) for name in credentials.members]
@@ -42,6 +44,8 @@ def compile_credentials(patterns: list[str], where: str) -> re2._Regexp:
 @cache
 def known_credentials() -> re2._Regexp:
     """Read once in the life of a process. Raises ValidationError for a list that cannot be used."""
+    from headgate.configuration.yaml_document import read_document  # noqa: PLC0415 - `headgate up` masks no line soon
+
     document = read_document(resource_path("masking.yaml"))
     return compile_credentials(credential_patterns(document), document.where)
 
