@@ -7,6 +7,7 @@ identifiers or to JSON, and not to words and lines.
 """
 
 import base64
+import html
 import re
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -76,12 +77,17 @@ _VARIABLE: Final = re.compile(r"(?:^|[\n;&,]) ?([A-Z][A-Z0-9_]{2,40})=")
 _DNS_HEADER_BYTES: Final = 12
 _DNS_NOT_A_QUERY: Final = 0xF8
 _TOKEN: Final = re.compile(r"[A-Za-z0-9+/_-]{32,}={0,2}")
-_CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._]){15,}[0-9]{2,3}")
+_CODES: Final = re.compile(r"(?:[0-9]{2,3}[-._,]){15,}[0-9]{2,3}")
+_BITS: Final = re.compile(r"(?:[01]{8}){8,}")
+_ESCAPED: Final = re.compile(r"\\[ux]\{?(?:00)?([0-9A-Fa-f]{2})\}?")
 _SPACED_HEX: Final = re.compile(r"(?<![0-9A-Fa-f])(?:[0-9A-Fa-f]{2}[ :_-]){23,}[0-9A-Fa-f]{2}(?![0-9A-Fa-f])")
 _NAMED_MAIL: Final = re.compile(r"[^\W\d_]{2,40}[ ,;:<(]{1,3}[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,24}")
 _HOST: Final = re.compile(r"(?:[A-Za-z0-9_-]{1,128}\.){2,}[A-Za-z]{2,24}\.?")
 """With labels longer than a server takes (63 octets): who asks may not have counted."""
 _SEGMENT: Final = re.compile(r"[A-Za-z0-9+_=-]{12,}")
+_SPREAD_NAMES_MIN: Final = 8
+"""Fewer names of parameters spell nothing."""
+_SIGNING_FIELDS: Final = frozenset(("authorization", "proxy-authorization", "host", "content-type", "accept"))
 _MARK_BYTES: Final = 12
 _TEXT_BYTES_MIN: Final = 24
 _DECODED_BYTES_MAX: Final = 4096
@@ -89,6 +95,7 @@ _DEPTH_MAX: Final = 2
 _INNER_TOKENS_MAX: Final = 4
 _SPACES_MIN: Final = 3
 _HYPHENS_MIN: Final = 11
+_SLUG_SIGNS: Final = "-_+"
 _BETWEEN: Final = " :_-"
 _LINES_MIN: Final = 3
 _TEXT_IN_JSON: Final = re2.compile(r'"((?:[^"\\]|\\.){24,})"')
@@ -105,8 +112,11 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
     segments, parameters = path.split("/"), [*_parameters(query)]
     texts = [*((None, one) for one in (*segments, *_joined_segments(path), *joined_uuids(segments))), *parameters]
     texts += [(None, one) for one in joined_pieces(parameters)]
+    texts += [(None, one) for one in _names(query) if len(one) >= _TOKEN_MIN]
     plain = [*((None, unquote(one)) for one in segments), *parameters]
     spread = [*_spread(segments), *_spread([one for _, one in parameters])]
+    if len(parameters) >= _SPREAD_NAMES_MIN:
+        spread += _spread([*_names(query)])
     spread += [(one, PROSE_IN_ADDRESS, _PROSE) for one in sentences_in_series(parameters)]
     host = str(known.get("host", ""))
     body = value.get("body") if isinstance(value, dict) else None
@@ -128,14 +138,23 @@ def finder_of_carried_text(value: JsonValue) -> Callable[[bytes, Budget], Iterat
             yield from _places(buffer, "query:" if parameters else "path:", PERSON_IN_ADDRESS, _PERSON)
         if isinstance(query, dict) and is_environment(query):
             yield from _places(buffer, "query", ENVIRONMENT_IN_ADDRESS, _ENVIRONMENT)
-        for text in cookies_with_credentials(known, budget):
-            yield from _places(buffer, text, CREDENTIAL_IN_COOKIE, _CREDENTIAL)
-        for address in called_addresses(buffer, budget) if body is not None else ():
-            yield from _handed_on(address, budget)
-        for name in names_of_keys(body):
-            yield from _places(buffer, f"{name}:", KEY_BYTES, _KEY)
+        yield from _beside(buffer, known, body, budget)
 
     return found
+
+
+def _beside(buffer: bytes, known: JsonObject, body: JsonValue, budget: Budget) -> Iterator[Match]:
+    """Of header fields and the body."""
+    for text in cookies_with_credentials(known, budget):
+        yield from _places(buffer, text, CREDENTIAL_IN_COOKIE, _CREDENTIAL)
+    for text in _header_texts(known):
+        for token in _TOKEN.findall(text):
+            if _carries(token, budget):
+                yield from _places(buffer, token, ENCODED_IN_ADDRESS, _ENCODED)
+    for address in called_addresses(buffer, budget) if body is not None else ():
+        yield from _handed_on(address, budget)
+    for name in names_of_keys(body):
+        yield from _places(buffer, f"{name}:", KEY_BYTES, _KEY)
 
 
 def _handed_on(address: CalledAddress, budget: Budget) -> Iterator[Match]:
@@ -161,7 +180,7 @@ def _judged(parameter: str | None, text: str, budget: Budget, http: JsonObject) 
                 yield ENCODED_IN_ADDRESS, token, _ENCODED
     if _HOST.fullmatch(text) and carries_data(text):  # as DNS over HTTPS asks for it
         yield ENCODED_IN_ADDRESS, text, _ENCODED
-    plain = _unquoted(text) if "%" in text else text
+    plain = _unquoted(text) if "%" in text or "&#" in text or "\\" in text else text
     if is_table(plain):
         yield TABLE_IN_ADDRESS, text, _TABLE
     elif "\n" in plain and is_source(plain) and not is_drawn(parameter):
@@ -196,7 +215,7 @@ def _judged_without_spaces(parameter: str | None, text: str, plain: str) -> Iter
         yield ENCODED_IN_ADDRESS, text, _ENCODED
     if parameter is None and is_assignments(text):
         yield SOURCE_IN_ADDRESS, text, _SOURCE
-    if parameter is None and text.count("-") >= _HYPHENS_MIN and is_told_in_slug(plain):
+    if parameter is None and max(map(text.count, _SLUG_SIGNS)) >= _HYPHENS_MIN and is_told_in_slug(plain):
         yield PROSE_IN_ADDRESS, text, _PROSE
 
 
@@ -209,13 +228,16 @@ def _spells_text(text: str) -> bool:
 
 
 def _unquoted(text: str) -> str:
-    """Encoded up to three times: what decodes once, hides by a second encoding."""
+    """Encoded up to three times: what decodes once, hides by a second encoding. Then references and escapes of
+    characters, as pages and JSON write them."""
     for _ in range(3):
         plain = unquote(text)
         if plain == text:
             break
         text = plain
-    return text
+    if "&#" in text:
+        text = html.unescape(text)
+    return _ESCAPED.sub(lambda one: chr(int(one[1], 16)), text) if "\\" in text else text
 
 
 def _parameters(query: JsonValue) -> Iterator[tuple[str, str]]:
@@ -227,6 +249,19 @@ def _parameters(query: JsonValue) -> Iterator[tuple[str, str]]:
         yield from ((name.lower(), one) for one in texts)
         if len(texts) > _SPACES_MIN:
             yield name.lower(), " ".join(texts)
+
+
+def _names(query: JsonValue) -> Iterator[str]:
+    """Of parameters, which carry as much as their values."""
+    return (str(name) for name in query) if isinstance(query, dict) else iter(())
+
+
+def _header_texts(http: JsonObject) -> Iterator[str]:
+    """Values of header fields that are long enough to carry something, except those with which agents sign in."""
+    headers = http.get("headers")
+    for name, value in headers.items() if isinstance(headers, dict) else ():
+        if name not in _SIGNING_FIELDS:
+            yield from (one for one in _strings(value) if len(one) >= _TOKEN_MIN)
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
@@ -301,8 +336,11 @@ def _decoded(token: str) -> Iterator[bytes]:
         yield bytes.fromhex(re.sub("[ :_-]", "", token))
         return
     if _CODES.fullmatch(token):
-        codes = [int(one) for one in re.split(r"[-._]", token)]
+        codes = [int(one) for one in re.split(r"[-._,]", token)]
         yield bytes(code for code in codes if code < 256)
+        return
+    if _BITS.fullmatch(token):
+        yield int(token, 2).to_bytes(len(token) // 8)
         return
     bare = token.rstrip("=")
     if (data := from_hexadecimal(bare.encode())) is not None:
@@ -310,8 +348,10 @@ def _decoded(token: str) -> Iterator[bytes]:
         return
     if re.fullmatch(r"[A-Z2-7]+|[a-z2-7]+", bare) and len(bare) % 8 in (0, 2, 4, 5, 7):
         yield base64.b32decode(bare.upper() + "=" * (-len(bare) % 8))
-    if (data := from_base64(bare[: len(bare) - (len(bare) % 4 == 1)].encode())) is not None:
-        yield data
+    whole = bare[: len(bare) - (len(bare) % 4 == 1)]
+    for text in (whole, bare.lstrip("=")[::-1][: len(whole)]):  # as it is, and backwards
+        if (data := from_base64(text.encode())) is not None:
+            yield data
 
 
 def _readable(data: bytes) -> str | None:

@@ -59,6 +59,58 @@ def test_encoded_text_is_found(path: str, query: dict[str, str]) -> None:
     assert _issues(path, **query) == (ENCODED_IN_ADDRESS,)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        _BASE64[::-1],
+        ",".join(str(one) for one in _TEXT.encode()),
+        "".join(f"{one:08b}" for one in _TEXT.encode()),
+    ],
+)
+def test_text_backwards_in_bits_and_in_listed_codes_is_found(value: str) -> None:
+    assert _issues("/a", d=value) == (ENCODED_IN_ADDRESS,)
+
+
+def test_the_name_of_a_parameter_carries_as_its_value_does() -> None:
+    assert _issues("/a", **{_BASE64: "1"}) == (ENCODED_IN_ADDRESS,)
+    assert _issues("/a", **{"sort_by_the_name_of_the_customer_group": "1"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "found"),
+    [
+        ("user-agent", f"Mozilla/5.0 ({_BASE64})", True),
+        ("referer", f"https://a.example/?d={_HEX}", True),
+        ("if-none-match", f'"{_BASE64}"', True),
+        ("x-request-meta", _BASE64, True),
+        ("authorization", f"Bearer {_BASE64}", False),
+        ("if-none-match", '"9f1c2e7ab0d94c55a1e3f8b2c6d70e149f1c2e7ab0d94c55"', False),
+        ("x-client-principal", base64.b64encode(b'{"userId":"7f1c","roles":["reader","writer"]}').decode(), False),
+        ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", False),
+    ],
+)
+def test_encoded_text_in_a_header_field_is_found(name: str, value: str, found: bool) -> None:
+    http: JsonValue = {"method": "GET", "host": "img.example.com", "path": "/", "query": {}, "headers": {name: value}}
+    issues = assess(EmbeddedModel.HOST_NAMES, {"tool": "http", "http": http}).issues
+
+    assert (ENCODED_IN_ADDRESS in issues) is found
+
+
+_PLAN = "The board closes the Ghent plant in March and nobody may tell the union before the vote, 310 jobs go"
+
+
+@pytest.mark.parametrize("escape", ["&#{};", "&#x{:x};", "\\u{:04x}", "\\x{:02x}"])
+def test_sentences_in_references_and_escapes_are_read(escape: str) -> None:
+    assert _issues("/a", d="".join(escape.format(one) for one in _PLAN.encode())) == (PROSE_IN_ADDRESS,)
+
+
+def test_sentences_between_underscores_are_read() -> None:
+    words = f"{_PLAN} and 40 more in May 2027 when the second line is sold to a buyer".replace(",", "").split()
+
+    assert _issues("/" + "_".join(words)) == (PROSE_IN_ADDRESS,)
+    assert _issues("/" + "_".join(words[:11])) == ()
+
+
 def test_no_number_of_other_values_hides_it() -> None:
     assert _issues("/a", **{f"p{number}": "x" for number in range(300)}, d=_BASE64) == (ENCODED_IN_ADDRESS,)
 

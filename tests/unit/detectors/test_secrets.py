@@ -55,6 +55,30 @@ def test_letters_of_another_length_may_be_a_name() -> None:
     assert _found("see glpa" + f"t-{_LETTERS[:20]}ofthesameservice there") == []
 
 
+@pytest.mark.parametrize(
+    ("before", "length", "kind"),
+    [
+        ("please keep 00D5g000004abcd!AQE", 77, "salesforce_session"),
+        ("sid%3D00D5g000004abcd%21AQE", 77, "salesforce_session"),
+        ("vault operator unseal ", 44, "unseal_key"),
+        ("bao operator unseal -address=http://10.0.0.4 '", 44, "unseal_key"),
+    ],
+)
+def test_sessions_and_keys_in_a_command_are_known(before: str, length: int, kind: str) -> None:
+    rng = _rng(before)
+    value = "".join(rng.choices("abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789", k=length))
+
+    assert kind in {one.kind for one in _found(f"{before}{value} there")}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["vault operator unseal -migrate", "vault operator unseal < key.txt", "account 00D5g000004abcd of Salesforce"],
+)
+def test_commands_and_numbers_without_a_key_are_none(text: str) -> None:
+    assert _found(text) == []
+
+
 def test_our_own_keys_are_known_for_certain() -> None:
     [finding] = _found(f"use {generate_key().reveal()} please")
 

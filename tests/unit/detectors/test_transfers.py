@@ -37,6 +37,9 @@ def _tool(name: str, **arguments: Any) -> dict[str, Any]:
         _tool("send_transaction", to=_TO, amount="max"),
         _tool("transferTokens", toAddress=_TO, amount=5),
         _tool("native_transfer", recipient="DRpbCBMxVnDK7maPM5tGv6MvB3v1sRMC86PZ8okm21hy", lamports=900),
+        _tool("trc20_transfer", to="TJtHvjfE2feaMo94q2rCg2Un8NqH3L7B8N", amount="5"),
+        _tool("sendJetton", destination=_TO, amount="5"),
+        _tool("pix_transfer", beneficiary_iban="DE89 3704 0044 0532 0130 00", amount=900),
         _tool("send_usdc", destination="vitalik.eth", amount="10"),
         _tool("make_payment", beneficiary_iban="DE89 3704 0044 0532 0130 00", amount=900),
         _tool(
