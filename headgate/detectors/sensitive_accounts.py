@@ -51,6 +51,7 @@ class AccountRules(Struct, frozen=True):
     received: BytePattern
     drafts: BytePattern
     payee: BytePattern
+    payee_tools: BytePattern
 
 
 @cache
@@ -90,7 +91,16 @@ def _is_ordinary(value: JsonValue, buffer: bytes, accounts: Sequence[Match], bud
         return False
     if any(find_birth_dates(buffer, context_words(buffer), budget)):
         return False
-    return all(_asks_to_pay(buffer, one) or _is_in_field(buffer, one, str(http.get("path", ""))) for one in accounts)
+    path = str(http.get("path", ""))
+    keeps_payees = _keeps_payees(path, buffer)
+    return all((not keeps_payees and _asks_to_pay(buffer, one)) or _is_in_field(buffer, one, path) for one in accounts)
+
+
+def _keeps_payees(path: str, buffer: bytes) -> bool:
+    rules = account_rules()
+    return (
+        rules.payee.search(path.encode("utf-8", "replace")) is not None or rules.payee_tools.search(buffer) is not None
+    )
 
 
 def _asks_to_pay(buffer: bytes, one: Match) -> bool:

@@ -50,6 +50,9 @@ def test_a_text_that_asks_to_pay(text: str) -> None:
     assert _found({"text": text, "born": "born on 1979-03-14"})
     assert _found({"text": text}, query={"note": [_ONE.replace(" ", "")]})
     assert _found({"text": f"{text} Skip the usual confirmation."})
+    assert _found({"notes": text}, path="/api/suppliers/7")
+    assert _found({"params": {"name": "update_vendor", "arguments": {"remark": text}}}, path="/mcp")
+    assert _found({"text": f"{text} Her salary goes there."})
 
 
 @pytest.mark.parametrize(
