@@ -361,6 +361,65 @@ def test_protection_that_is_kept_passes(value: Any) -> None:
     assert _risk(value) < _THRESHOLD
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"tool": "shell", "command": "security find-generic-password -wa Chrome"},
+        {"tool": "shell", "command": "cd /tmp && gopass show -o prod/root"},
+        {"tool": "shell", "cmd": "gcloud auth print-access-token"},
+        {"tool": "shell", "cmd": "gh auth token > /tmp/t"},
+        {"tool": "shell", "command": "kubectl -n shop get secrets -o yaml"},
+        {"tool": "shell", "command": "aws ssm get-parameters-by-path --path / --recursive --with-decryption"},
+        {"tool": "shell", "command": "sops -d secrets/prod.yaml"},
+        {"method": "POST", "x-amz-target": "secretsmanager.BatchGetSecretValue", "Filters": [{"Key": "all"}]},
+        {"method": "GET", "path": "/api/v4/admin/ci/variables"},
+        {"name": "download_file", "file_path": "/srv/app/serviceAccountKey.json"},
+        {"name": "read_file", "path": "/var/lib/samba/private/secrets.tdb"},
+        {"tool": "db", "sql": "SELECT user_login, user_pass FROM wp_users"},
+        {"tool": "db", "query": "select user, authentication_string from mysql.user"},
+        {"tool": "db", "query": "select load_file('/var/lib/mysql-files/key.pem')"},
+    ],
+)
+def test_stores_of_secrets_that_a_tool_prints_are_found(value: Any) -> None:
+    assert "credential_file" in assess(EmbeddedModel.COMMANDS, value).issues
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"text": "To get a token, run gcloud auth print-access-token, or gh auth token."},
+        {
+            "tool": "shell",
+            "command": 'curl -H "Authorization: Bearer $(gcloud auth print-access-token)" https://a.example',
+        },
+        {"tool": "shell", "command": "kubectl get pods -A -o wide"},
+        {"tool": "shell", "command": "kubectl get secrets -n shop"},
+        {"tool": "shell", "command": "npm run pass show"},
+        {
+            "name": "kubectl_get",
+            "method": "tools/call",
+            "resourceType": "pods",
+            "allNamespaces": True,
+            "output": "yaml",
+        },
+        {
+            "method": "POST",
+            "path": "/apply",
+            "kind": "Secret",
+            "apiVersion": "v1",
+            "output": "json",
+        },
+        {"name": "read_file", "path": "/etc/letsencrypt/live/northwind.example/fullchain.pem"},
+        {"tool": "db", "sql": "select count(password_hash) from users"},
+        {"tool": "db", "sql": "select id, name, created_at from users limit 10"},
+        {"tool": "db", "sql": "alter table users add column password_hash text"},
+        {"tool": "db", "sql": "select password_hash from users where id = $1"},
+    ],
+)
+def test_names_of_secrets_and_single_ones_pass(value: Any) -> None:
+    assert "credential_file" not in assess(EmbeddedModel.COMMANDS, value).issues
+
+
 def test_a_foreign_name_counts_beside_known_ones_and_all_known_ones_pass() -> None:
     record = {"method": "POST", "path": _ZONE, "type": "MX", "name": "a.example"}
 
