@@ -92,4 +92,4 @@ def test_the_supervisor_of_an_instance_holds_nothing_of_what_its_parts_do() -> N
         subprocess.run([sys.executable, "-c", held], capture_output=True, text=True, check=True).stdout.split()
     )
     assert "headgate.runtime.open_instance" in imported
-    assert imported & (_HEAVY | _HTTP | _SIGNING) == {"structlog", "yaml", "re2"}
+    assert imported & (_HEAVY | _HTTP | _SIGNING) == {"structlog", "re2"}
