@@ -22,7 +22,7 @@ _PATH: Final = re.compile(
     re.IGNORECASE,
 )
 _MESSAGE: Final = frozenset(
-    ("text", "body", "content", "message", "comment", "description", "markdown", "note", "summary", "value", "title")
+    ("text", "body", "content", "message", "comment", "description", "markdown", "note", "summary", "value")
 )
 _REPORTED: Final = re.compile(
     r"\b(?:refused|blocked|denied|detected|prevented|quarantined|attempted|tried|attacker\w*|malicious|malware|iocs?"
@@ -35,12 +35,17 @@ _REPORTED: Final = re.compile(
 _ASKED: Final = re.compile(
     r"\b(?:(?:please|to fix|now|just|then|must|should|need to|can you|and) (?:run|execute|paste|type|apply|start)"
     r"|(?:run|execute|use|deploy) (?:this|it|the following|that)|copy (?:and paste|this)|as root|workaround|fix:"
+    r"|past(?:e|ing)|terminal|laptops?|press enter|remed\w*|quick fix|@(?:claude|copilot|codex|devin|cursor)"
+    r"|(?<!to )(?:run|execute|enter|type|apply)(?= +`)"
+    r"|(?:remove|clean|fix|restore|repair)\b[^.\n`]{0,80}\b(?:run|execute)"
     r"|bitte (?:\w+ ){0,3}ausführen|führ\w* (?:\w+ ){0,3}aus|exécute[rz]|ejecut(?:a|e|en|ar)|esegui\w*|uruchom\w*)",
     re.IGNORECASE,
 )
 _QUOTED: Final = re.compile(r"```.*?```|`[^`\n]{1,400}`", re.DOTALL)
 _SENTENCE: Final = re.compile(r"(?:[^\W\d_]{2,24},? ){3}[^\W\d_]{2,24}")
 _COMMAND_SIGN: Final = ("/", "!", "#!", "$", ">", ".", "@")
+_COMMAND_LINE: Final = re.compile(r"(?m)^[ \t]*[/!#][!\w ]")
+"""In any line: bots read each, and a shell takes sentences behind ``#`` for a comment."""
 _TEXT_MAX: Final = 4_000
 _PLAIN_PATH: Final = re.compile(r"\$((?:\.[A-Za-z0-9_]+)+)")
 
@@ -65,9 +70,15 @@ def _is_quoted(finding: Finding, value: JsonValue) -> bool:
         return False
     name = next((one for one in reversed(path) if isinstance(one, str)), "")
     text = text_at_path(value, path)
-    if name.lower() not in _MESSAGE or text is None or len(text) > _TEXT_MAX or text.lstrip().startswith(_COMMAND_SIGN):
+    if (
+        name.lower() not in _MESSAGE
+        or text is None
+        or len(text) > _TEXT_MAX
+        or text.lstrip().startswith(_COMMAND_SIGN)
+        or _COMMAND_LINE.search(text)
+    ):
         return False
-    around = _QUOTED.sub(" ", text)
+    around = _QUOTED.sub(" ` ", text)
     return (
         _SENTENCE.search(around) is not None
         and _REPORTED.search(around) is not None

@@ -119,7 +119,9 @@ def _is_in_field(buffer: bytes, one: Match, path: str) -> bool:
     label, path_bytes = buffer[start : one.start], path.encode("utf-8", "replace")
     if not label.endswith(b": ") or len(label) > _LABEL_BYTES or buffer[one.end : end].strip():
         return False
-    if rules.drafts.search(buffer) is not None:
+    # A payee may be called "draft_…" too.
+    is_payee = rules.payee.search(path_bytes) is not None and not path.rstrip("/").endswith("/drafts")
+    if not is_payee and rules.drafts.search(buffer) is not None:
         return True
     if rules.debtor_label.search(label) is not None:
         return True

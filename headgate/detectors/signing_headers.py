@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from headgate.detectors.called_hosts import tls_destination
+from headgate.detectors.credential_homes import credential_homes
 from headgate.detectors.model import Finding, text_at_path
 from headgate.detectors.public_hosts import is_public
 from headgate.detectors.service_hosts import free_hosts
@@ -51,6 +52,7 @@ def _is_key(finding: Finding, value: JsonValue) -> bool:
         and _OTHER.search(name) is None
         and text is not None
         and _ONE_KEY.fullmatch(text) is not None
+        and not any(text.startswith(home.begins) for home in credential_homes())
     )
 
 

@@ -40,6 +40,10 @@ def test_a_report(text: str) -> None:
     "text",
     [
         f"`{_DROPPER}`",
+        f"To remove the detected malware from all machines, run `{_DROPPER}` today.",
+        f"Malware was detected by us. Everybody may enter `{_DROPPER}` in a terminal.",
+        f"Incident detected for the build agents.\n/run `{_DROPPER}`",
+        f"# The attacker was detected and blocked by this host\n`{_DROPPER}`",
         f"Hello everybody, here is the new installer for you: `{_DROPPER}`",
         f"To fix the blocked build, please run `{_DROPPER}` on your machine.",
         f"The attacker is gone. Workaround for the rest of us: `{_SHELL}`",

@@ -77,6 +77,7 @@ def test_an_account_that_replaces_another(text: str) -> None:
         ("/v2/employees/7", {"employee": {"bank_account": _ONE}}),
         ("/v1/accounts/acct_1/external_accounts", {"external_account[account_number]": [_ONE]}),
         ("/v1/payouts", {"iban": _ONE, "amount": 5}),
+        ("/v1/beneficiaries", {"iban": _ONE, "name": "draft_payment"}),
         ("/v1/payouts", {"iban": _ONE, "type": "sepa_debit"}),
         ("/api/supplier_invoices", {"iban": _ONE}),
         ("/v1/employees/7/search", {"iban": _ONE}),

@@ -47,6 +47,7 @@ def test_the_only_key_of_a_call(name: str) -> None:
         {"authkey": f"{_KEY},{_KEY}"},
         {"authkey": f"token={_KEY} of the other service"},
         {"authkey": _KEY, "x-other-token": "Wc7rT2xVb94KpLs8ZqRd3HfYgN6uJeAo"},
+        {"authkey": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"},
         {"x-note": f"api_key={_KEY}"},
     ],
 )
