@@ -36,6 +36,8 @@ _SENTENCE: Final = BytePattern(rb"(?:[^\s;|{}<>\x22=\x00]{1,24} ){4}")
 _MARKED_UP: Final = BytePattern(rb"<\?xml|xmlns")
 """A file for a bank, whose remarks may be sentences."""
 _LABEL_BYTES: Final = 200
+_PLACES_MAX: Final = 64
+"""Of the one account: each takes a look at the whole text in which it stands."""
 _OTHER_SIGNS: Final = re.compile(rb"[^0-9A-Za-z]+")
 
 
@@ -79,7 +81,12 @@ def _find(value: JsonValue, buffer: bytes, budget: Budget) -> Iterator[Match]:
 def _is_ordinary(value: JsonValue, buffer: bytes, accounts: Sequence[Match], budget: Budget) -> bool:
     numbers = {_number(buffer[one.start : one.end]) for one in accounts}
     http = value.get("http") if isinstance(value, dict) else None
-    if len(numbers) > 1 or not isinstance(http, dict) or http.get("method") not in _WRITES:
+    if (
+        len(accounts) > _PLACES_MAX
+        or len(numbers) > 1
+        or not isinstance(http, dict)
+        or http.get("method") not in _WRITES
+    ):
         return False
     host = called_host(value)
     if f".{host}".endswith(free_hosts()) or (http.get("scheme") != "https" and is_public(host)):

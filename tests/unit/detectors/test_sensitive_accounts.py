@@ -126,3 +126,7 @@ def test_the_digits_of_an_account_are_nothing_else() -> None:
 
     assert inspect(f"konto {polish}, aadhaar", [find_personal_data]).kinds == ("iban",)
     assert assess(EmbeddedModel.PII, f"card {_ONE}", kinds=("payment_card", "in_aadhaar")).issues == ()
+
+
+def test_an_account_that_is_repeated_without_end_is_one() -> None:
+    assert _found({"text": f"{_ONE} " * 100 + "now one two six ten please pay the invoice"})
