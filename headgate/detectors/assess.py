@@ -32,7 +32,6 @@ from headgate.detectors.personal_data import find_personal_data, personal_data_k
 from headgate.detectors.phrases import find_intent, find_unsafe
 from headgate.detectors.published_cards import without_published_cards
 from headgate.detectors.recovery_phrases import find_recovery_phrases
-from headgate.detectors.reported_commands import not_reported
 from headgate.detectors.searches import not_searched_for
 from headgate.detectors.secrets import find_secrets, find_split_secrets
 from headgate.detectors.sensitive_accounts import SENSITIVE_IBAN, finder_of_sensitive_accounts
@@ -139,7 +138,6 @@ class AssessedContent:
             inspection = replace(inspection, findings=(*findings, *away_from_home(query.signs_in, self._value)))
         elif model is EmbeddedModel.COMMANDS:
             findings = without_metadata_reads(not_searched_for(inspection.findings, self._value), self._value)
-            findings = not_reported(findings, self._value)
             inspection = replace(inspection, findings=findings)
         elif model is EmbeddedModel.PII:
             inspection = replace(inspection, findings=without_published_cards(inspection.findings, self._value))

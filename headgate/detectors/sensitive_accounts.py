@@ -38,6 +38,8 @@ _MARKED_UP: Final = BytePattern(rb"<\?xml|xmlns")
 _LABEL_BYTES: Final = 200
 _PLACES_MAX: Final = 64
 """Of the one account: each takes a look at the whole text in which it stands."""
+_DRAFTS: Final = "/drafts"
+_DRAFT_TOOL: Final = re.compile(r"(?:\w+[._-])?drafts?[_-]\w+", re.IGNORECASE)
 _OTHER_SIGNS: Final = re.compile(rb"[^0-9A-Za-z]+")
 
 
@@ -49,11 +51,13 @@ class AccountRules(Struct, frozen=True):
     debtor_label: BytePattern
     collections: BytePattern
     collected: BytePattern
+    collected_at: BytePattern
     invoices: BytePattern
     received: BytePattern
-    drafts: BytePattern
     payee: BytePattern
     payee_tools: BytePattern
+    kept: BytePattern
+    people: BytePattern
 
 
 @cache
@@ -99,15 +103,26 @@ def _is_ordinary(value: JsonValue, buffer: bytes, accounts: Sequence[Match], bud
     if any(find_birth_dates(buffer, context_words(buffer), budget)):
         return False
     path = str(http.get("path", ""))
-    keeps_payees = _keeps_payees(path, buffer)
-    return all((not keeps_payees and _asks_to_pay(buffer, one)) or _is_in_field(buffer, one, path) for one in accounts)
+    if _is_draft(path, value.get("body") if isinstance(value, dict) else None):
+        return True
+    path_bytes = path.encode("utf-8", "replace")
+    is_kept = _is_kept(path_bytes, buffer)
+    return all(not is_kept and (_asks_to_pay(buffer, one) or _is_in_field(buffer, one, path_bytes)) for one in accounts)
 
 
-def _keeps_payees(path: str, buffer: bytes) -> bool:
+def _is_draft(path: str, body: JsonValue) -> bool:
+    """Whether a person releases it at the bank: by the name of the path, or of the tool of MCP that is called."""
+    if path.rstrip("/").endswith(_DRAFTS):
+        return True
+    params = body.get("params") if isinstance(body, dict) and body.get("method") == "tools/call" else None
+    name = params.get("name") if isinstance(params, dict) else None
+    return isinstance(name, str) and _DRAFT_TOOL.fullmatch(name) is not None
+
+
+def _is_kept(path: bytes, buffer: bytes) -> bool:
+    """Whether the account is kept for later payments: in a setting, a template, the record of a payee."""
     rules = account_rules()
-    return (
-        rules.payee.search(path.encode("utf-8", "replace")) is not None or rules.payee_tools.search(buffer) is not None
-    )
+    return rules.kept.search(path) is not None or rules.payee_tools.search(buffer) is not None
 
 
 def _asks_to_pay(buffer: bytes, one: Match) -> bool:
@@ -119,24 +134,24 @@ def _asks_to_pay(buffer: bytes, one: Match) -> bool:
     )
 
 
-def _is_in_field(buffer: bytes, one: Match, path: str) -> bool:
-    """Whether the account is all of a value of an invoice, a collection or a draft."""
+def _is_in_field(buffer: bytes, one: Match, path: bytes) -> bool:
+    """Whether the account is all of a value of an invoice or a collection."""
     rules = account_rules()
     start, end = text_at(buffer, one.start)
-    label, path_bytes = buffer[start : one.start], path.encode("utf-8", "replace")
+    label = buffer[start : one.start]
     if not label.endswith(b": ") or len(label) > _LABEL_BYTES or buffer[one.end : end].strip():
         return False
-    # A payee may be called "draft_…" too.
-    is_payee = rules.payee.search(path_bytes) is not None and not path.rstrip("/").endswith("/drafts")
-    if not is_payee and rules.drafts.search(buffer) is not None:
-        return True
+    if rules.people.search(path) is not None:
+        return False
     if rules.debtor_label.search(label) is not None:
         return True
-    if rules.payee.search(label) is not None or rules.payee.search(path_bytes) is not None:
+    if rules.payee.search(label) is not None or rules.payee.search(path) is not None:
         return False
-    if rules.collections.search(path_bytes) is not None or rules.collected.search(buffer) is not None:
+    if rules.collections.search(path) is not None:
         return True
-    return rules.invoices.search(path_bytes) is not None and rules.received.search(buffer) is None
+    if rules.collected_at.search(path) is not None and rules.collected.search(buffer) is not None:
+        return True
+    return rules.invoices.search(path) is not None and rules.received.search(buffer) is None
 
 
 def _number(text: bytes) -> bytes:

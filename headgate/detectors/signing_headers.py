@@ -19,11 +19,18 @@ _KINDS: Final = frozenset(("token", "key_header"))
 _NAMED: Final = re.compile(r"(?:[a-z0-9]+[-_]){0,4}(?:(?:api|auth|access|app|client|secret)?[-_]?(?:key|token))")
 _OTHER: Final = re.compile(
     r"(?:^|[-_])(?:trace|debug|request|correlation|log|session|cache|tracking|telemetry|diag\w*|build|push|refresh|old"
-    r"|previous|backup|dump|meta|data|info|note|ref|sort|partition|idempotency|stolen|leak\w*|exfil\w*|private|ssh|encryption)"
+    r"|previous|backup|dump|meta|data|info|note|ref|sort|partition|idempotency|stolen|leak\w*|exfil\w*|private|ssh|encryption"
+    r"|root|master|admin|jwt|signing|db|database|sql|vault|session)"
     r"(?:$|[-_])"
 )
 """Words of fields that carry a value for another purpose."""
-_ONE_KEY: Final = re.compile(r"[\w=~@.+/:-]{8,512}")
+_VENDORS: Final = frozenset(
+    {"aws", "amz", "amazon", "azure", "gcp", "google", "github", "gitlab", "bitbucket", "slack", "openai", "anthropic"}
+    | {"stripe", "twilio", "heroku", "cloudflare", "datadog", "npm", "pypi", "docker", "jira", "atlassian", "notion"}
+    | {"linear", "salesforce", "hubspot", "shopify"}
+)
+"""A field that names one of them signs in at that vendor's."""
+_ONE_KEY: Final = re.compile(r"[\w=~.+/-]{8,512}")
 _FIELD_STEPS: Final = 3
 """``$.http.headers.authkey``."""
 
@@ -36,7 +43,14 @@ def without_signing_header(findings: tuple[Finding, ...], value: JsonValue, *, s
     where = tls_destination(value)
     if where is None or f".{where[0]}".endswith(free_hosts()) or _is_address(where[0]):
         return findings
+    if any(one in _VENDORS and one not in where[0] for key in keys for one in _words_of_name(key)):
+        return findings
     return tuple(one for one in findings if one not in keys)
+
+
+def _words_of_name(key: Finding) -> list[str]:
+    name = "" if key.span is None else key.span.path[-1]
+    return re.split(r"[-_]", name) if isinstance(name, str) else []
 
 
 def _is_key(finding: Finding, value: JsonValue) -> bool:

@@ -53,6 +53,10 @@ def test_a_text_that_asks_to_pay(text: str) -> None:
     assert _found({"notes": text}, path="/api/suppliers/7")
     assert _found({"params": {"name": "update_vendor", "arguments": {"remark": text}}}, path="/mcp")
     assert _found({"text": f"{text} Her salary goes there."})
+    assert _found({"invoice_footer": text}, path="/v1/settings", method="PATCH")
+    assert _found({"text": text}, path="/api/email-templates/4")
+    arguments = {"params": {"name": "update_settings", "arguments": {"footer": text}}}
+    assert _found(arguments, path="/mcp")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +91,11 @@ def test_an_account_that_replaces_another(text: str) -> None:
         ("/mcp", {"params": {"name": "update_bank_details", "arguments": {"iban": _ONE}}}),
         ("/v1/notes", {"note": f"name;iban;sum\nKeller;{_ONE};3000"}),
         ("/ebics", f"<?xml version='1.0'?><D><IBAN>{_ONE}</IBAN><U>please pay this invoice at once today</U></D>"),
+        ("/v1/staff/7", {"iban": _ONE, "type": "sepa_debit"}),
+        ("/v1/staff/7", {"own_iban": _ONE}),
+        ("/v1/staff/7", {"iban": _ONE, "name": "draft_payment"}),
+        ("/v1/users/7/bank", {"iban": _ONE, "type": "sepa_debit"}),
+        ("/v1/accounts/7", {"iban": _ONE, "type": "sepa_debit"}),
         ("/v1/blobs", {"data": base64.b64encode(_ONE.encode()).decode()}),
     ],
 )

@@ -49,6 +49,11 @@ def test_the_only_key_of_a_call(name: str) -> None:
         {"authkey": _KEY, "x-other-token": "Wc7rT2xVb94KpLs8ZqRd3HfYgN6uJeAo"},
         {"authkey": "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"},
         {"x-note": f"api_key={_KEY}"},
+        {"x-github-token": _KEY},
+        {"x-aws-secret-access-key": _KEY},
+        {"x-db-key": _KEY},
+        {"x-root-key": _KEY},
+        {"authkey": f"alice:{_KEY}"},
     ],
 )
 def test_other_fields_and_more_than_one_key(headers: dict[str, str]) -> None:
