@@ -51,7 +51,8 @@ def test_enrol_make_codes_recover_and_rotate(instance: Instance) -> None:
     refused = _as_person(instance, weak, "codes")
     assert refused.returncode == 1 and "second factor" in refused.stderr
 
-    rotated = instance.try_subcommand("secrets", "rotate", "--settle-seconds", "0")
+    # With the time in which events of before are attested: the key is retired below, and the record would miss them.
+    rotated = instance.try_subcommand("secrets", "rotate")
     assert rotated.returncode == 0, rotated.stderr
     status = instance.try_subcommand("secrets", "status").stdout.splitlines()
     old = next(line.split()[0] for line in status[1:] if " yes " not in line)
