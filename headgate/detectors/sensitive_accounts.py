@@ -83,14 +83,11 @@ def _find(value: JsonValue, buffer: bytes, budget: Budget) -> Iterator[Match]:
 
 
 def _is_ordinary(value: JsonValue, buffer: bytes, accounts: Sequence[Match], budget: Budget) -> bool:
+    if not isinstance(value, dict) or len(accounts) > _PLACES_MAX:
+        return False
     numbers = {_number(buffer[one.start : one.end]) for one in accounts}
-    http = value.get("http") if isinstance(value, dict) else None
-    if (
-        len(accounts) > _PLACES_MAX
-        or len(numbers) > 1
-        or not isinstance(http, dict)
-        or http.get("method") not in _WRITES
-    ):
+    http = value.get("http")
+    if len(numbers) > 1 or not isinstance(http, dict) or http.get("method") not in _WRITES:
         return False
     host = called_host(value)
     if f".{host}".endswith(free_hosts()) or (http.get("scheme") != "https" and is_public(host)):
@@ -103,11 +100,12 @@ def _is_ordinary(value: JsonValue, buffer: bytes, accounts: Sequence[Match], bud
     if any(find_birth_dates(buffer, context_words(buffer), budget)):
         return False
     path = str(http.get("path", ""))
-    if _is_draft(path, value.get("body") if isinstance(value, dict) else None):
+    if _is_draft(path, value.get("body")):
         return True
     path_bytes = path.encode("utf-8", "replace")
-    is_kept = _is_kept(path_bytes, buffer)
-    return all(not is_kept and (_asks_to_pay(buffer, one) or _is_in_field(buffer, one, path_bytes)) for one in accounts)
+    return not _is_kept(path_bytes, buffer) and all(
+        _asks_to_pay(buffer, one) or _is_in_field(buffer, one, path_bytes) for one in accounts
+    )
 
 
 def _is_draft(path: str, body: JsonValue) -> bool:

@@ -20,7 +20,7 @@ _NAMED: Final = re.compile(r"(?:[a-z0-9]+[-_]){0,4}(?:(?:api|auth|access|app|cli
 _OTHER: Final = re.compile(
     r"(?:^|[-_])(?:trace|debug|request|correlation|log|session|cache|tracking|telemetry|diag\w*|build|push|refresh|old"
     r"|previous|backup|dump|meta|data|info|note|ref|sort|partition|idempotency|stolen|leak\w*|exfil\w*|private|ssh|encryption"
-    r"|root|master|admin|jwt|signing|db|database|sql|vault|session)"
+    r"|root|master|admin|jwt|signing|db|database|sql|vault)"
     r"(?:$|[-_])"
 )
 """Words of fields that carry a value for another purpose."""
