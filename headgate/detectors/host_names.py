@@ -14,11 +14,9 @@ from typing import Final
 
 from regorus import BytePattern
 
-from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.entropy import bits_per_character
 from headgate.detectors.host_name_records import tells_person, tells_record
-from headgate.detectors.imitated_hosts import begins_as_another, looks_like_another
+from headgate.detectors.imitated_hosts import begins_as_another, host_name_table, looks_like_another
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.kernel.short_key_cache import short_key_cache
@@ -265,7 +263,7 @@ def private_suffixes() -> tuple[str, ...]:
 @cache
 def spelling_words() -> frozenset[str]:
     """Of spelling alphabets, with words for digits and signs. Raises ValidationError."""
-    return frozenset(_table().strings("spelling"))
+    return frozenset(host_name_table().strings("spelling"))
 
 
 def is_private(name: str) -> bool:
@@ -274,10 +272,4 @@ def is_private(name: str) -> bool:
 
 
 def _suffixes(key: str) -> tuple[str, ...]:
-    return tuple(f".{one}" for one in _table().strings(key))
-
-
-def _table() -> Section:
-    document = read_document(resource_path("detectors", "host_names.yaml"))
-    document.only("digest_suffixes", "private_suffixes", "imitated", "brands", "lures", "countries", "spelling")
-    return document
+    return tuple(f".{one}" for one in host_name_table().strings(key))

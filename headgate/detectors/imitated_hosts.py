@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from headgate.configuration.resources import resource_path
-from headgate.configuration.yaml_document import read_document
+from headgate.configuration.yaml_document import Section, read_document
 from headgate.detectors.skeleton import ascii_skeleton
 
 _COUNTRY_LETTERS: Final = 2
@@ -46,9 +46,17 @@ class ImitatedNames(Struct, frozen=True):
 
 
 @cache
+def host_name_table() -> Section:
+    """``config/detectors/host_names.yaml``, read once for all that look at hosts. Raises ValidationError."""
+    document = read_document(resource_path("detectors", "host_names.yaml"))
+    document.only("digest_suffixes", "private_suffixes", "imitated", "brands", "lures", "countries", "spelling")
+    return document
+
+
+@cache
 def imitated_names() -> ImitatedNames:
     """Raises ValidationError for a table that cannot be used."""
-    document = read_document(resource_path("detectors", "host_names.yaml"))
+    document = host_name_table()
     domains = tuple(document.strings("imitated"))
     names = [one.partition(".")[0] for one in domains]
     return ImitatedNames(

@@ -9,7 +9,7 @@ from headgate.detectors.credential_destinations import credential_destinations
 from headgate.detectors.credential_homes import credential_homes
 from headgate.detectors.dangerous_calls import dangerous_calls
 from headgate.detectors.health import health_words
-from headgate.detectors.host_names import digest_suffixes, private_suffixes
+from headgate.detectors.host_names import digest_suffixes, private_suffixes, spelling_words
 from headgate.detectors.imitated_hosts import imitated_names
 from headgate.detectors.injection_windows import window_model
 from headgate.detectors.injection_words import injection_words
@@ -57,6 +57,7 @@ def _prepare() -> None:
     transfers()
     digest_suffixes()
     private_suffixes()
+    spelling_words()
     prose()
     published_pages()
     credential_destinations()
