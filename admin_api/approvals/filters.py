@@ -11,6 +11,7 @@ from headgate.approvals.list_store import ApprovalFilter, Awaited
 from headgate.approvals.model import ApprovalStatus
 from headgate.db.database import Connection
 from headgate.kernel.errors import ValidationError
+from headgate.organizations.mail_addresses import lower_ascii
 from headgate.policies.model import RiskLevel
 
 _ME: Final = "me"
@@ -76,7 +77,7 @@ async def _names(
     if assignee is None:
         return None
     if assignee != _ME:
-        return frozenset({assignee.casefold()})
+        return frozenset({lower_ascii(assignee)})
     return (await _awaited(connection, principal, now)).names
 
 

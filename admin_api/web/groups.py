@@ -16,6 +16,7 @@ from admin_api.web.page_route import PageRoute
 from admin_api.web.people import active_people
 from admin_api.web.settings_tabs import settings_page
 from headgate.kernel.errors import HeadgateError, NotFoundError
+from headgate.organizations.mail_addresses import lower_ascii
 
 router = APIRouter(route_class=PageRoute, include_in_schema=False)
 
@@ -86,8 +87,8 @@ async def _list_page(api: Api, form: Form | None = None, error: HeadgateError | 
 async def _one_page(api: Api, name: str, form: Form | None = None, error: HeadgateError | None = None) -> Response:
     """Shows a group. After a refused form: as typed, with its version."""
     group, people = await api.call(get, name, Response(), api.principal, api.dependencies), await active_people(api)
-    marked = {one.id for one in people if {one.id, (one.email or "").casefold()} & set(group.members)}
-    known = {text for one in people for text in (one.id, (one.email or "").casefold())}
+    marked = {one.id for one in people if {one.id, lower_ascii(one.email or "")} & set(group.members)}
+    known = {text for one in people for text in (one.id, lower_ascii(one.email or ""))}
     context: dict[str, object] = {
         "group": group,
         "people": people,
@@ -112,6 +113,6 @@ def _names(people: list[UserAnswer]) -> dict[str, str]:
     return {
         key: one.name or one.email or one.subject
         for one in people
-        for key in (one.id, (one.email or "").casefold())
+        for key in (one.id, lower_ascii(one.email or ""))
         if key
     }

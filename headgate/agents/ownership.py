@@ -1,14 +1,14 @@
 """Who owns an agent. Pure."""
 
 from headgate.agents.model import Agent
+from headgate.organizations.mail_addresses import lower_ascii
 
 
 def is_owner(agent: Agent, *, user_id: str | None, email: str | None) -> bool:
     """Whether an agent's ``owner`` names this person, by user id or by verified email address.
 
-    Administrators set ``owner``; it may also be the name of a team, which names nobody. Addresses are compared
-    without regard to the case of ASCII letters only: ``lower()`` maps other letters to ASCII ones (U+212A to k), and a
-    look-alike address is another person's.
+    Administrators set ``owner``; it may also be the name of a team, which names nobody. A look-alike address is
+    another person's (``mail_addresses``).
     """
     if agent.owner is None:
         return False
@@ -16,4 +16,4 @@ def is_owner(agent: Agent, *, user_id: str | None, email: str | None) -> bool:
         return True
     if email is None or "@" not in email:
         return False
-    return agent.owner == email or (agent.owner.isascii() and email.isascii() and agent.owner.lower() == email.lower())
+    return lower_ascii(agent.owner) == lower_ascii(email)

@@ -7,6 +7,7 @@ from psycopg.rows import DictRow
 
 from headgate.approvals.groups import ApproverGroup
 from headgate.db.database import Connection
+from headgate.organizations.mail_addresses import lower_ascii
 
 _COLUMNS: Final = "name, description, members, version, created_at, updated_at"
 
@@ -86,8 +87,7 @@ async def groups_by_user(
 ) -> dict[str, frozenset[str]]:
     """``groups_of`` for several users; ``emails`` is by user id."""
     known_as = {
-        user_id: {user_id.casefold()} if email is None else {user_id.casefold(), email.casefold()}
-        for user_id, email in emails.items()
+        user_id: {lower_ascii(one) for one in (user_id, email) if one is not None} for user_id, email in emails.items()
     }
     cursor = await connection.execute(
         "SELECT name, members FROM approver_groups WHERE org_id = %s AND members && %s::text[]",

@@ -7,6 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from headgate.kernel.errors import ValidationError
+from headgate.organizations.mail_addresses import lower_ascii
 from headgate.policies.terms import ASSIGNEE_MAX_CHARACTERS, GROUP_NAME, GROUP_PREFIX
 
 MEMBERS_MAX: Final = 500
@@ -15,7 +16,7 @@ DESCRIPTION_MAX_CHARACTERS: Final = 1000
 
 
 class ApproverGroup(Struct, frozen=True):
-    """``members`` are user ids and e-mail addresses, lower case and sorted. A group does not contain groups."""
+    """``members``: user ids and e-mail addresses, ASCII letters in lower case, sorted. A group does not hold groups."""
 
     name: str
     description: str | None
@@ -53,4 +54,4 @@ def parse_members(members: Sequence[str]) -> tuple[str, ...]:
             raise ValidationError(
                 f"members[{number}]: {reason}", details={"field": f"members[{number}]", "reason": reason}
             )
-    return tuple(sorted({member.strip().casefold() for member in members}))
+    return tuple(sorted({lower_ascii(member.strip()) for member in members}))

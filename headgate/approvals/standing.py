@@ -11,6 +11,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from headgate.kernel.canonical_json import JsonObject
+from headgate.organizations.mail_addresses import lower_ascii
 from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX, Duty
 
@@ -40,9 +41,9 @@ class Named(Struct, frozen=True):
 
     @property
     def names(self) -> frozenset[str]:
-        """Every name that an assignment may use for this person, in lower case."""
-        own = {self.user_id.casefold(), *(GROUP_PREFIX + group for group in self.groups)}
-        return frozenset(own if self.email is None else own | {self.email.casefold()})
+        """Every name that an assignment may use for this person, with ASCII letters in lower case."""
+        own = {lower_ascii(self.user_id), *(GROUP_PREFIX + group for group in self.groups)}
+        return frozenset(own if self.email is None else own | {lower_ascii(self.email)})
 
     @property
     def users(self) -> frozenset[str]:
@@ -87,7 +88,7 @@ def parties_among(
 
 def standing_in(requirement: Requirement, person: Named, *, is_admin: bool = False) -> Standing:
     """``admin:*`` counts for any assignee slot, and for no role's slot."""
-    named = {name.casefold() for name in requirement.named}
+    named = {lower_ascii(name) for name in requirement.named}
     return Standing(
         policy_id=requirement.policy_id,
         is_free=not named or is_admin or not named.isdisjoint(person.names),

@@ -12,6 +12,7 @@ from headgate.db.database import Connection
 from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import NotFoundError
 from headgate.kernel.json_beginning import read_beginning
+from headgate.organizations.mail_addresses import lower_ascii
 from headgate.policies.model import Requirement
 from headgate.policies.terms import GROUP_PREFIX
 
@@ -122,8 +123,8 @@ async def save_attention(connection: Connection, approval: Approval) -> None:
 
 
 def assigned_names(requirements: Sequence[Requirement]) -> list[str]:
-    """The names whose lists show an approval: assignees and the groups of its roles, in lower case."""
-    named = {name.casefold() for one in requirements for name in one.named}
+    """The names whose lists show an approval: assignees and its roles' groups, ASCII letters in lower case."""
+    named = {lower_ascii(name) for one in requirements for name in one.named}
     return sorted(named | {GROUP_PREFIX + slot.group for one in requirements for slot in one.roles})
 
 

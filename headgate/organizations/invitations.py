@@ -2,7 +2,6 @@
 
 from datetime import datetime
 from enum import StrEnum
-from string import ascii_lowercase, ascii_uppercase
 from typing import Final
 
 from msgspec import Struct
@@ -16,7 +15,6 @@ from headgate.organizations.model import Role
 _COLUMNS: Final = (
     "org_id, invitation_id, email, roles, created_by, created_at, expires_at, accepted_at, accepted_by, revoked_at"
 )
-_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 class InvitationStatus(StrEnum):
@@ -133,13 +131,3 @@ def _invitation(row: DictRow) -> Invitation:
         accepted_by=row["accepted_by"],
         revoked_at=row["revoked_at"],
     )
-
-
-def same_address(one: str, other: str) -> bool:
-    """As mail is delivered almost everywhere: whatever the case. Of ASCII alone: letters that only fold to others make
-    other addresses, which are other people's."""
-    return _lower(one) == _lower(other)
-
-
-def _lower(address: str) -> str:
-    return address.strip().translate(_LOWER)

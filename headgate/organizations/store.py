@@ -187,9 +187,10 @@ async def list_users(
 
 
 async def find_users_by_email(connection: Connection, org_id: str, email: str) -> list[User]:
-    """Several, where a person signs in through several issuers."""
+    """Several, where a person signs in through several issuers. Compares as ``mail_addresses.lower_ascii`` does."""
     cursor = await connection.execute(
-        f"SELECT {_READ} FROM users WHERE org_id = %s AND lower(email) = lower(%s) ORDER BY user_id",  # noqa: S608 - a constant of this file
+        f"SELECT {_READ} FROM users WHERE org_id = %s"  # noqa: S608 - a constant of this file
+        ' AND lower(email COLLATE "C") = lower(%s COLLATE "C") ORDER BY user_id',
         [org_id, email],
     )
     return [_user(row) for row in await cursor.fetchall()]
@@ -204,7 +205,7 @@ async def persons_of(connection: Connection, org_id: str, user_ids: Iterable[str
     asked = list(user_ids)
     cursor = await connection.execute(
         "SELECT asked.user_id, array_agg(same.user_id) AS users FROM users asked JOIN users same"
-        " ON same.org_id = asked.org_id AND lower(same.email) = lower(asked.email)"
+        ' ON same.org_id = asked.org_id AND lower(same.email COLLATE "C") = lower(asked.email COLLATE "C")'
         " WHERE asked.org_id = %s AND asked.user_id = ANY (%s) GROUP BY asked.user_id",
         [org_id, asked],
     )
@@ -216,7 +217,8 @@ async def users_of_emails(connection: Connection, org_id: str, emails: Iterable[
     """The identifiers of the users with each of these addresses, without those that nobody has."""
     cursor = await connection.execute(
         "SELECT w.email, array_agg(u.user_id ORDER BY u.user_id) AS user_ids FROM unnest(%s::text[]) AS w(email)"
-        " JOIN users u ON lower(u.email) = lower(w.email) WHERE u.org_id = %s GROUP BY w.email",
+        ' JOIN users u ON lower(u.email COLLATE "C") = lower(w.email COLLATE "C")'
+        " WHERE u.org_id = %s GROUP BY w.email",
         [list(emails), org_id],
     )
     return {row["email"]: row["user_ids"] async for row in cursor}

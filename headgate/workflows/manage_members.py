@@ -25,9 +25,9 @@ from headgate.organizations.invitations import (
     find_invitation,
     insert_invitation,
     locate_invitation,
-    same_address,
 )
 from headgate.organizations.local_issuer import LOCAL_ISSUER
+from headgate.organizations.mail_addresses import same_address
 from headgate.organizations.model import GRANTABLE_ROLES, Organization, Role, TokenIdentity, User
 from headgate.organizations.service import sign_in_as, user_actor
 from headgate.organizations.store import (

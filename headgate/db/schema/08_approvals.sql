@@ -94,7 +94,7 @@ GRANT SELECT, UPDATE (reason, digest) ON approval_votes TO headgate_definer;
 -- The assignees of an approval, one row per name, for the list of one person's approvals. requirements says the same.
 CREATE TABLE approval_assignees (
     org_id      text COLLATE "C" NOT NULL,
-    name        text COLLATE "C" NOT NULL, -- lower case: a user id, an email address, or group:name
+    name        text COLLATE "C" NOT NULL, -- ASCII letters in lower case: a user id, an email address, or group:name
     approval_id text COLLATE "C" NOT NULL,
     status      text NOT NULL DEFAULT 'pending', -- of the approval, set by a trigger
     PRIMARY KEY (org_id, name, approval_id)
@@ -126,7 +126,7 @@ CREATE TABLE approver_groups (
     org_id      text COLLATE "C" NOT NULL,
     name        text COLLATE "C" NOT NULL CHECK (name ~ '^[a-z][a-z0-9_-]{0,63}$'),
     description text CHECK (length(description) <= 1000),
-    members     text[] NOT NULL, -- lower case: user ids and email addresses
+    members     text[] NOT NULL, -- ASCII letters in lower case: user ids and email addresses
     version     integer NOT NULL DEFAULT 1,
     created_at  timestamptz NOT NULL,
     updated_at  timestamptz NOT NULL,

@@ -435,3 +435,55 @@ async def test_who_may_not_approve_any_more_has_no_delegate(new_gate) -> None:
     gate.api.let_pass(61)
     await user_of(gate, "dora")
     assert (await approve(gate, approval_id, "bob")).json()["status"] == "approved"
+
+
+_LOOK_ALIKES = [
+    ("strauss@example.com", "strauß"),  # casefold() makes ss of it
+    ("mike@example.com", "mi\u212ae"),  # lower() makes a k of U+212A
+    ("susan@example.com", "\u017fusan"),  # casefold() makes an s of U+017F
+]
+
+
+@pytest.mark.parametrize(("named", "look_alike"), _LOOK_ALIKES)
+async def test_a_look_alike_address_is_another_persons(new_gate, named: str, look_alike: str) -> None:
+    """As an assignee and as a member of a group, in either case of ASCII letters."""
+    gate = await new_gate(_rego(f'{{"assignees": ["{named.capitalize()}"]}}'))
+    approval_id = (await held(gate))["approval_id"]
+    assert (await approve(gate, approval_id, look_alike)).status_code == 403
+    other = gate.person(look_alike, APPROVER)
+    assert (await other.get("/v1/approvals?assignee=me")).json()["data"] == []
+    theirs = await other.get("/v1/approvals", params={"assignee": f"{look_alike}@example.com"})
+    assert theirs.json()["data"] == []
+    found = await other.get("/v1/approvals", params={"assignee": named.upper()})
+    assert [one["id"] for one in found.json()["data"]] == [approval_id]
+    assert (await approve(gate, approval_id, named.split("@", maxsplit=1)[0].upper())).json()["status"] == "approved"
+
+    grouped = await new_gate(_rego('{"assignees": ["group:security"]}'))
+    await group(grouped, "security", named.upper())
+    approval_id = (await held(grouped))["approval_id"]
+    assert (await approve(grouped, approval_id, look_alike)).status_code == 403
+    assert (await approve(grouped, approval_id, named.split("@", maxsplit=1)[0])).json()["status"] == "approved"
+
+
+@pytest.mark.parametrize(("named", "look_alike"), _LOOK_ALIKES)
+async def test_a_look_alike_address_that_is_named_is_found(new_gate, named: str, look_alike: str) -> None:
+    """The person with such an address is an assignee by it, and the person with the ASCII address is not."""
+    gate = await new_gate(_rego(f'{{"assignees": ["{look_alike}@example.com"]}}'))
+    approval_id = (await held(gate))["approval_id"]
+    assert (await approve(gate, approval_id, named.split("@", maxsplit=1)[0])).status_code == 403
+    assert (await approve(gate, approval_id, look_alike)).json()["status"] == "approved"
+
+
+@pytest.mark.parametrize(("named", "look_alike"), _LOOK_ALIKES)
+async def test_a_look_alike_address_is_not_the_same_person(new_gate, named: str, look_alike: str) -> None:
+    """In a quorum and when a person is shut out. The same address in capitals is the same person."""
+    gate = await new_gate(_rego('{"required_approvals": 2}'))
+    name = named.split("@", maxsplit=1)[0]
+    approval_id = (await held(gate))["approval_id"]
+    assert (await approve(gate, approval_id, name)).json()["current_approvals"] == 1
+    assert (await approve(gate, approval_id, name.upper())).status_code == 409
+    assert (await approve(gate, approval_id, look_alike)).json()["status"] == "approved"
+    shut_out = await gate.person("root").post(f"/admin/users/{await user_of(gate, name)}/deactivate")
+    assert shut_out.status_code == 200, shut_out.text
+    users = (await gate.person("root").get("/admin/users?limit=200")).json()["data"]
+    assert {one["subject"] for one in users if one["deactivated_at"] is not None} == {name, name.upper()}

@@ -1,8 +1,8 @@
-"""Whose an invitation is: one address, in either case."""
+"""One address, in either case of ASCII letters."""
 
 import pytest
 
-from headgate.organizations.invitations import same_address
+from headgate.organizations.mail_addresses import same_address
 
 
 def test_in_either_case() -> None:

@@ -1,0 +1,24 @@
+"""Compares e-mail addresses: without regard to the case of ASCII letters, and of those only.
+
+Mail is delivered without regard to case almost everywhere. Unicode's case mappings go further and make one address of
+two: ``str.lower()`` and ``lower()`` of a database turn U+212A into k, ``str.casefold()`` turns ß into ss. A look-alike
+address is another person's.
+"""
+
+from string import ascii_lowercase, ascii_uppercase
+from typing import Final
+
+_LOWER: Final = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def lower_ascii(name: str) -> str:
+    """An address, or a user's id beside addresses, with its ASCII letters in lower case.
+
+    In SQL: ``lower(email COLLATE "C")``, which changes the same letters whatever the database's locale is.
+    """
+    return name.translate(_LOWER)
+
+
+def same_address(one: str, other: str) -> bool:
+    """Whether both are one address; white space around an address is no part of it."""
+    return lower_ascii(one.strip()) == lower_ascii(other.strip())
