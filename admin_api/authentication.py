@@ -156,7 +156,7 @@ class Authenticator:
         known = self._seen.get(verified.identity)
         if known is not None and self._monotonic() < known[1]:
             return known[0]
-        user = await sign_in(self._database, verified.identity, clock=self._clock, issued_at=verified.issued_at)
+        user = await sign_in(self._database, verified.identity, clock=self._clock, stated_at=verified.stated_at)
         if len(self._seen) >= _SEEN_LIMIT:
             self._seen.clear()
         self._seen[verified.identity] = (user, self._monotonic() + _SEEN_SECONDS)

@@ -23,6 +23,7 @@ from headgate.kernel.canonical_json import JsonObject, parse_strict
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import ExpiredError, UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
+from headgate.organizations.local_issuer import LOCAL_ISSUER, STATED_AT_CLAIM
 from headgate.organizations.model import Role, TokenIdentity
 
 _LIMIT_CHARACTERS: Final = 16 * 1024
@@ -50,12 +51,17 @@ class TrustedIssuer(Struct, frozen=True):
 
 
 class VerifiedToken(Struct, frozen=True):
-    """What a token says, now that it is known to be its issuer's."""
+    """What a token says, now that it is known to be its issuer's.
+
+    ``issued_at``: when this token was made. ``stated_at``: when its issuer first said this of the person, which is
+    earlier where the token was exchanged for another. Both in seconds since 1970; None: unknown.
+    """
 
     identity: TokenIdentity
     aal: str | None
     expires_at: float
     issued_at: float | None = None
+    stated_at: float | None = None
 
 
 class VerifiedLogin(Struct, frozen=True):
@@ -209,7 +215,21 @@ def _token(claims: JsonObject, issuer: TrustedIssuer, org_id: str, expires_at: f
         name=text_of(claims, "name"),
         roles=roles_of(claims, issuer.claims) - (frozenset() if issuer.names_operators else {Role.OPERATOR}),
     )
-    return VerifiedToken(identity, aal_of(claims, issuer.claims), expires_at, instant_of(claims, "iat"))
+    return VerifiedToken(
+        identity,
+        aal_of(claims, issuer.claims),
+        expires_at,
+        issued_at=instant_of(claims, "iat"),
+        stated_at=stated_at(claims, issuer.issuer),
+    )
+
+
+def stated_at(claims: JsonObject, issuer: str) -> float | None:
+    """When the issuer first said what this token says of the person, in seconds since 1970; None: it does not say.
+
+    Another issuer's claim of the same name is its own matter.
+    """
+    return instant_of(claims, STATED_AT_CLAIM if issuer == LOCAL_ISSUER and STATED_AT_CLAIM in claims else "iat")
 
 
 def _read(text: str) -> tuple[JsonObject, JsonObject]:

@@ -11,10 +11,11 @@ from admin_api.guarded_route import GuardedRoute
 from admin_api.mfa.person import CurrentPerson, claims_of
 from admin_api.mfa.schemas import SecondFactorToken, TotpCode, TotpEnrolment, TotpStatus, UnenrolledAnswer
 from admin_api.request_state import request_state
+from admin_api.tokens import stated_at
 from headgate.kernel.errors import ForbiddenError, UnauthorizedError
 from headgate.kernel.secrets import Secret
 from headgate.mfa.model import Person
-from headgate.organizations.local_issuer import LocalIssuer
+from headgate.organizations.local_issuer import LOCAL_ISSUER, LocalIssuer
 from headgate.organizations.model import Role
 from headgate.sessions.service import raise_session
 
@@ -92,7 +93,8 @@ async def _stepped_up(person: Person, dependencies: Dependencies, request: Reque
 
 
 def _stronger_token(person: Person, presented: Secret, issuer: LocalIssuer, now: datetime) -> SecondFactorToken:
-    """For the roles of the token that was presented, which may be fewer than the person's."""
+    """For the roles of the token that was presented, which may be fewer than the person's. It says them as of then: a
+    newer token, which may have taken roles away, stays the newest."""
     claims = claims_of(presented.reveal())
     named, ends, name = claims.get("roles"), claims.get("exp"), claims.get("name")
     left = timedelta(seconds=float(ends) - now.timestamp()) if isinstance(ends, int | float) else timedelta()
@@ -109,5 +111,6 @@ def _stronger_token(person: Person, presented: Secret, issuer: LocalIssuer, now:
         email=person.email,
         name=name if isinstance(name, str) else None,
         aal="aal2",
+        stated_at=stated_at(claims, LOCAL_ISSUER),
     )
     return SecondFactorToken(token=token.reveal(), expires_at=now + lifetime)

@@ -55,7 +55,7 @@ async def let_in(request: Request, dependencies: Dependencies, cookies: Cookies,
     """
     token, browser, now = arrival.token, arrival.browser, dependencies.clock()
     try:
-        user = await sign_in(dependencies.database, token.identity, clock=dependencies.clock, issued_at=token.issued_at)
+        user = await sign_in(dependencies.database, token.identity, clock=dependencies.clock, stated_at=token.stated_at)
         # A ticket from before the person was signed out everywhere opens nothing, as a token of then does.
         await dependencies.authenticator.closed_sessions.require_open(
             user.org_id, user.user_id, token.issued_at, arrival.presented

@@ -17,8 +17,10 @@ async def organization_of(dependencies: Dependencies, finished: FinishedLogin) -
     login, wanted = finished.login, finished.wanted
     if wanted.invitation_hash is not None:
         invitation = await find_open_invitation(dependencies.database, wanted.invitation_hash, dependencies.clock())
-        identity = login.in_organization(invitation.org_id).identity
-        await accept_invitation(dependencies.database, invitation, identity, dependencies.clock)
+        token = login.in_organization(invitation.org_id)
+        await accept_invitation(
+            dependencies.database, invitation, token.identity, dependencies.clock, stated_at=token.stated_at
+        )
         return invitation.org_id
     async with dependencies.database.across_organizations() as connection:
         member_of = await memberships(connection, login.issuer.issuer, login.subject)

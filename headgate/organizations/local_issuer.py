@@ -27,6 +27,9 @@ AUDIENCE: Final = "headgate"
 TICKET_AUDIENCE: Final = "headgate-login"
 """Of tokens that open one browser session and are good for nothing else."""
 KEY_FILE: Final = "local-issuer.pem"
+STATED_AT_CLAIM: Final = "stated_at"
+"""NumericDate (RFC 7519, section 2): when a token first stated what this one repeats of the person. Only of tokens that
+were exchanged for another; of every other token, ``iat`` says it."""
 
 
 class LocalIssuer(Struct, frozen=True):
@@ -56,8 +59,10 @@ class LocalIssuer(Struct, frozen=True):
         name: str | None = None,
         aal: str = "aal1",
         audience: str = AUDIENCE,
+        stated_at: float | None = None,
     ) -> Secret:
-        """A token for this person. ``aal``: how they proved themselves (NIST SP 800-63B)."""
+        """A token for this person. ``aal``: how they proved themselves (NIST SP 800-63B). ``stated_at``: of the token
+        for which this one is exchanged, in seconds since 1970."""
         claims: dict[str, object] = {
             "iss": LOCAL_ISSUER,
             "aud": audience,
@@ -71,6 +76,8 @@ class LocalIssuer(Struct, frozen=True):
             "exp": int((now + lifetime).timestamp()),
         }
         claims |= {claim: value for claim, value in (("email", email), ("name", name)) if value is not None}
+        if stated_at is not None:
+            claims[STATED_AT_CLAIM] = stated_at
         if email is not None:
             claims["email_verified"] = True  # whoever can sign here says who is who
         return Secret(jwt.encode(claims, self.private_key, algorithm="EdDSA", headers={"kid": self.key_id}))

@@ -33,25 +33,25 @@ async def put_allowlist(change: OrganizationChange, document: JsonValue) -> Sett
     return await change_setting(change, SettingName.ALLOWLIST, document, moves_generation=True)
 
 
-async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock, issued_at: float | None = None) -> User:
+async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock, stated_at: float | None = None) -> User:
     """The user of a verified token, made at the first sight of it, with the roles that this token names. What is kept
-    of the person is what their newest token said: ``issued_at``, where it says so.
+    of the person is what their newest token said: ``stated_at``, where it says so.
 
     Raises ForbiddenError where the token's organization does not exist here (an issuer cannot make one), and where
     the person was deactivated.
     """
     async with database.transaction(identity.org_id) as connection:
-        return await sign_in_as(connection, identity, clock=clock, issued_at=issued_at)
+        return await sign_in_as(connection, identity, clock=clock, stated_at=stated_at)
 
 
 async def sign_in_as(
-    connection: Connection, identity: TokenIdentity, *, clock: Clock, issued_at: float | None = None
+    connection: Connection, identity: TokenIdentity, *, clock: Clock, stated_at: float | None = None
 ) -> User:
     """``sign_in`` within a transaction of the identity's organization."""
     if await find_organization(connection, identity.org_id) is None:
         raise ForbiddenError("the organization of this token does not exist on this server")
-    await bump_generation_for_person(connection, identity, issued_at)
-    user, is_new = await upsert_user(connection, identity, issued_at)
+    await bump_generation_for_person(connection, identity, stated_at)
+    user, is_new = await upsert_user(connection, identity, stated_at)
     require_active(user.user_id, user.deactivated_at)
     if is_new:
         await _refuse_shut_out(connection, user)

@@ -16,8 +16,8 @@ from headgate.organizations.model import Organization, Role, Setting, SettingNam
 
 _USER: Final = "org_id, user_id, issuer, subject, email, name, roles"
 _GENERATIONS_OF_A_JUMP: Final = 2**32
-_IS_OLDER: Final = "excluded.token_issued_at < u.token_issued_at"
-"""Not known where one of the two does not say when it was issued: then what comes is the newest."""
+_IS_OLDER: Final = "excluded.token_stated_at < u.token_stated_at"
+"""Not known where one of the two does not say when its issuer stated it: then what comes is the newest."""
 _READ: Final = (
     "org_id, user_id, issuer, subject, email, name, roles || granted_roles AS roles, granted_roles, deactivated_at,"
     " last_seen_at"
@@ -104,14 +104,14 @@ def _generation(row: DictRow | None, org_id: str) -> int:
     return int(row["generation"])
 
 
-async def bump_generation_for_person(connection: Connection, identity: TokenIdentity, issued_at: float | None) -> None:
+async def bump_generation_for_person(connection: Connection, identity: TokenIdentity, stated_at: float | None) -> None:
     """``bump_generation``, if this token is the newest of a user and names other roles or another address than the one
     before: processes count the people of grants by both. Call it before ``upsert_user``: the organization's row is
     locked before the user's, as everywhere."""
     await connection.execute(
         "UPDATE org_state SET generation = generation + 1 WHERE org_id = %(org)s AND EXISTS (SELECT FROM users u"
         " WHERE u.org_id = %(org)s AND u.issuer = %(issuer)s AND u.subject = %(subject)s"
-        " AND (to_timestamp(%(issued_at)s) < u.token_issued_at) IS NOT TRUE"
+        " AND (to_timestamp(%(stated_at)s) < u.token_stated_at) IS NOT TRUE"
         " AND (u.email IS DISTINCT FROM %(email)s OR NOT (u.roles @> %(roles)s AND u.roles <@ %(roles)s)))",
         {
             "org": identity.org_id,
@@ -119,24 +119,24 @@ async def bump_generation_for_person(connection: Connection, identity: TokenIden
             "subject": identity.subject,
             "email": identity.email,
             "roles": sorted(identity.roles),
-            "issued_at": issued_at,
+            "stated_at": stated_at,
         },
     )
 
 
 async def upsert_user(
-    connection: Connection, identity: TokenIdentity, issued_at: float | None = None
+    connection: Connection, identity: TokenIdentity, stated_at: float | None = None
 ) -> tuple[User, bool]:
     """The person whom this token names, as it says; and whether they are new here. Kept is what the newest one said:
     an older one, shown again, brings no right back to what asks for the person and not for the token."""
     cursor = await connection.execute(
-        f"INSERT INTO users AS u ({_USER}, token_issued_at)"  # noqa: S608 - a constant of this file
+        f"INSERT INTO users AS u ({_USER}, token_stated_at)"  # noqa: S608 - a constant of this file
         " VALUES (%s, %s, %s, %s, %s, %s, %s, to_timestamp(%s))"
         " ON CONFLICT (org_id, issuer, subject) DO UPDATE SET last_seen_at = clock_timestamp(),"
         f" email = CASE WHEN {_IS_OLDER} THEN u.email ELSE excluded.email END,"
         f" name = CASE WHEN {_IS_OLDER} THEN u.name ELSE excluded.name END,"
         f" roles = CASE WHEN {_IS_OLDER} THEN u.roles ELSE excluded.roles END,"
-        " token_issued_at = greatest(u.token_issued_at, excluded.token_issued_at)"
+        " token_stated_at = greatest(u.token_stated_at, excluded.token_stated_at)"
         f" RETURNING {_READ}",
         [
             identity.org_id,
@@ -146,7 +146,7 @@ async def upsert_user(
             identity.email,
             identity.name,
             sorted(identity.roles),
-            issued_at,
+            stated_at,
         ],
     )
     row = await cursor.fetchone()

@@ -146,12 +146,14 @@ async def accept_invitation(
     identity: TokenIdentity,
     clock: Clock,
     *,
+    stated_at: float | None = None,
     joined_by: Callable[[OrganizationChange], Awaitable[None]] | None = None,
 ) -> User:
     """The person becomes a member with the roles of the invitation, once; two who come at the same moment are one.
 
-    ``joined_by``: what happens in the same transaction. Raises ForbiddenError: another address than the invited one, or
-    one that the provider has not verified; or who invited may not do that any more.
+    ``stated_at``: as for ``sign_in``. ``joined_by``: what happens in the same transaction. Raises ForbiddenError:
+    another address than the invited one, or one that the provider has not verified; or who invited may not do that any
+    more.
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError(
@@ -166,7 +168,7 @@ async def accept_invitation(
             raise ForbiddenError(_NOT_YOURS)
         if not await _inviter_may_still_invite(change.connection, current):
             raise ForbiddenError(_NOT_YOURS)
-        user = await sign_in_as(change.connection, identity, clock=clock)
+        user = await sign_in_as(change.connection, identity, clock=clock, stated_at=stated_at)
         joined = replace(change, actor=user_actor(user), user_id=user.user_id)
         await close_invitation(
             joined.connection, joined.org_id, invitation.invitation_id, joined.at, accepted_by=user.user_id

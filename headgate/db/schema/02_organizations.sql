@@ -30,7 +30,7 @@ CREATE TABLE users (
     name            text,
     roles           text[] NOT NULL DEFAULT '{}',
     granted_roles   text[] NOT NULL DEFAULT '{}', -- given by an administrator, beside those that the newest token names
-    token_issued_at timestamptz, -- of the newest token seen: an older token, shown again, changes no stored value
+    token_stated_at timestamptz, -- by the newest token seen: an older token, shown again, changes no stored value
     deactivated_at  timestamptz, -- set: this user may not sign in, vote or stand in
     created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen_at    timestamptz NOT NULL DEFAULT clock_timestamp(),

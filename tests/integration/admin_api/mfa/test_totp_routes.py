@@ -20,9 +20,18 @@ def _code(secret: str, around: int = 0) -> str:
 async def _enrolled(gate, client):
     """The secret, and a client whose token says aal2."""
     begun = (await client.post(f"{PATH}/enrol")).json()
-    done = await client.post(f"{PATH}/activate", json={"code": _code(begun["secret"])})
+    return begun["secret"], await _exchanged(gate, client, "activate", _code(begun["secret"]))
+
+
+async def _exchanged(gate, client, route: str, code: str):
+    done = await client.post(f"{PATH}/{route}", json={"code": code})
     assert done.status_code == 200, done.text
-    return begun["secret"], gate.client(Authorization=f"Bearer {done.json()['token']}")
+    return gate.client(Authorization=f"Bearer {done.json()['token']}")
+
+
+async def _roles(gate, subject: str) -> list[str]:
+    users = (await gate.person("root").get("/admin/users?limit=200")).json()["data"]
+    return next(one["roles"] for one in users if one["subject"] == subject)
 
 
 async def test_enrol_activate_and_step_up(gate, person) -> None:
@@ -46,6 +55,38 @@ async def test_a_stepped_up_token_has_the_rights_of_the_one_presented(gate, pers
     stepped = await person(role=Role.VIEWER).post(f"{PATH}/step-up", json={"code": _code(secret, 1)})
     viewer = gate.client(Authorization=f"Bearer {stepped.json()['token']}")
     assert (await viewer.get("/admin/keys")).status_code == 403
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_stepping_up_an_older_token_brings_no_role_back(gate, person, times: int) -> None:
+    """What is kept of a person stays what their newest token said: keys, links and votes go by it."""
+    older = person("bob", role=Role.APPROVER)
+    secret, _ = await _enrolled(gate, older)
+    assert (await person("bob", role=Role.VIEWER).get(PATH)).status_code == 200
+    assert await _roles(gate, "bob") == ["viewer"]
+    older = await _exchanged(gate, older, "step-up", _code(secret, 1))
+    for _ in range(times - 1):
+        secret, older = await _enrolled(gate, older)
+    gate.api.let_pass(61)
+    assert (await older.get("/v1/approvals?status=pending")).status_code == 200
+    assert await _roles(gate, "bob") == ["viewer"]
+    assert (await older.get("/auth/session")).json()["roles"] == ["approver"]
+
+
+async def test_activating_with_an_older_token_brings_no_role_back(gate, person) -> None:
+    older = person("bob", role=Role.APPROVER)
+    assert (await older.get(PATH)).status_code == 200
+    assert (await person("bob", role=Role.VIEWER).get(PATH)).status_code == 200
+    _, strong = await _enrolled(gate, older)
+    gate.api.let_pass(61)
+    assert (await strong.get(PATH)).status_code == 200
+    assert await _roles(gate, "bob") == ["viewer"]
+
+
+async def test_a_token_after_a_step_up_is_the_newest(gate, person) -> None:
+    await _enrolled(gate, person("bob", role=Role.VIEWER))
+    assert (await person("bob", role=Role.APPROVER).get(PATH)).status_code == 200
+    assert await _roles(gate, "bob") == ["approver"]
 
 
 async def test_of_ten_at_once_with_one_code_one_steps_up(gate, person) -> None:
