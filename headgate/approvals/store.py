@@ -1,6 +1,7 @@
 """Reads, locks and updates approvals in the database (lists: ``list_store``, votes: ``vote_store``)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from msgspec import Struct
 from psycopg import sql
@@ -35,6 +36,13 @@ class DueApproval(Struct, frozen=True):
 
     org_id: str
     approval_id: str
+
+
+class Denial(Struct, frozen=True):
+    """A denial by people, and the time until which it holds."""
+
+    approval_id: str
+    expires_at: datetime
 
 
 async def get_approval(connection: Connection, org_id: str, approval_id: str) -> tuple[Approval, HeldAction]:
@@ -78,6 +86,19 @@ async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, 
     ).format(COLUMNS)
     row = await (await connection.execute(query, [org_id, agent_id, digest])).fetchone()
     return None if row is None else approval_from(row)
+
+
+async def standing_denial(connection: Connection, org_id: str, agent_id: str, digest: bytes) -> Denial | None:
+    """The denial of this call that still holds, if the newest decision of people about it is one. ``use_exemption``
+    asks the same when a break-glass use is to let a call through."""
+    cursor = await connection.execute(
+        "SELECT n.approval_id, n.expires_at FROM (SELECT p.approval_id, p.status, p.expires_at FROM approvals p"
+        " WHERE p.org_id = %s AND p.agent_id = %s AND p.digest = %s AND p.status IN ('approved', 'denied')"
+        " ORDER BY p.approval_id DESC LIMIT 1) n WHERE n.status = 'denied' AND clock_timestamp() < n.expires_at",
+        [org_id, agent_id, digest],
+    )
+    row = await cursor.fetchone()
+    return None if row is None else Denial(row["approval_id"], row["expires_at"])
 
 
 async def save_state(connection: Connection, approval: Approval) -> None:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from msgspec.structs import replace
 
+from headgate.approvals.store import standing_denial
 from headgate.approvals.voting import Voter
 from headgate.audit.model import EventType
 from headgate.break_glass.model import (
@@ -27,7 +28,8 @@ async def break_glass(
 ) -> BrokenGlass:
     """Let the next call through that is exactly this denied one.
 
-    Raises ForbiddenError, NotFoundError, ConflictError (it was not a policy that denied it), ValidationError.
+    Raises ForbiddenError, NotFoundError, ConflictError (it was not a policy that denied it, or a person has denied the
+    same call since), ValidationError.
     """
     if person.user_id is None or person.agent_id is not None or person.key_id is not None:
         raise ForbiddenError("Break-glass takes a person's token or session, not an API key.")
@@ -43,6 +45,13 @@ async def break_glass(
         raise ConflictError(
             f"action {action_id} was sent to a reviewer (approval {denied.approval_id}). Break-glass does not"
             " override a person's decision. The agent may submit the action again after the approval has expired."
+        )
+    denial = await standing_denial(change.connection, change.org_id, denied.agent_id, denied.digest)
+    if denial is not None:
+        raise ConflictError(
+            f"A reviewer denied this call (approval {denial.approval_id}), until {rfc3339(denial.expires_at)}."
+            " Break-glass does not override a person's decision.",
+            details={"approval_id": denial.approval_id, "expires_at": rfc3339(denial.expires_at)},
         )
     if denied.status != "denied":
         raise ConflictError(

@@ -125,6 +125,85 @@ async def test_what_a_person_denied_stays_denied(gate) -> None:
     assert (refused.status_code, "reviewer" in refused.json()["error"]["message"]) == (409, True)
 
 
+def _rego(verdict: str) -> str:
+    return f'package gate\n\n{verdict} if input.tool == "wipe"\n'
+
+
+async def _ruled(gate, verdict: str) -> None:
+    """The policy gives this verdict from now on."""
+    root = gate.person("root")
+    [policy] = (await root.get("/admin/policies")).json()["data"]
+    body = {"name": policy["name"], "rego_policy": _rego(verdict), "priority": policy["priority"]}
+    changed = await root.put(f"/admin/policies/{policy['id']}", json=body)
+    assert changed.status_code == 200, changed.text
+
+
+async def _asked(gate) -> str:
+    """The approval for the call, from a policy that asks for one."""
+    await _ruled(gate, "require_approval")
+    answer = await gate.as_agent.post("/v1/actions", json=_WIPE)
+    assert answer.status_code == 202, answer.text
+    return str(answer.json()["approval_id"])
+
+
+async def _decided(gate, approval_id: str, verb: str) -> None:
+    answer = await gate.person().post(f"/v1/approvals/{approval_id}/{verb}", json={"reason": "no"})
+    assert answer.status_code == 200, answer.text
+
+
+async def test_a_persons_denial_of_the_same_call_stays(new_gate, superuser) -> None:
+    """Whichever action is named: the one from before, or one that the policy denied after the person did."""
+    gate = await new_gate(_rego("deny"))
+    before = await _denied(gate)
+    approval_id = await _asked(gate)
+    await _decided(gate, approval_id, "deny")
+    await _ruled(gate, "deny")
+    for action_id in (before, await _denied(gate)):
+        refused = await _open(gate, action_id)
+        error = refused.json()["error"]
+        assert (refused.status_code, error["details"]["approval_id"]) == (409, approval_id)
+        assert "reviewer denied" in error["message"]
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+    # Another call was denied by the policy alone.
+    other = _WIPE | {"params": {"host": "b"}}
+    denied = (await gate.as_agent.post("/v1/actions", json=other)).json()["id"]
+    assert (await _open(gate, denied)).status_code == 201
+    assert (await gate.as_agent.post("/v1/actions", json=other)).json()["status"] == "allowed"
+    # The denial holds until the approval would have expired.
+    superuser.execute("UPDATE approvals SET expires_at = clock_timestamp() WHERE approval_id = %s", [approval_id])
+    assert (await _open(gate, before)).status_code == 201
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "allowed"
+
+
+async def test_a_person_who_denies_after_the_glass_was_broken(new_gate) -> None:
+    gate = await new_gate(_rego("deny"))
+    opened = (await _open(gate, await _denied(gate))).json()
+    await _decided(gate, await _asked(gate), "deny")
+    await _ruled(gate, "deny")
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "denied"
+    seen = (await gate.person().get(f"/admin/break-glass/{opened['id']}")).json()
+    assert (seen["status"], seen["used_action_id"]) == ("waiting", None)
+
+
+async def test_a_newer_approval_by_a_person_ends_the_denial(new_gate) -> None:
+    gate = await new_gate(_rego("deny"))
+    before = await _denied(gate)
+    await _decided(gate, await _asked(gate), "deny")
+    await _decided(gate, await _asked(gate), "approve")
+    await _ruled(gate, "deny")
+    assert (await _open(gate, before)).status_code == 201
+    assert (await gate.as_agent.post("/v1/actions", json=_WIPE)).json()["status"] == "allowed"
+
+
+async def test_an_open_approval_does_not_lift_an_earlier_denial(new_gate) -> None:
+    gate = await new_gate(_rego("deny"))
+    before = await _denied(gate)
+    await _decided(gate, await _asked(gate), "deny")
+    await _asked(gate)
+    await _ruled(gate, "deny")
+    assert (await _open(gate, before)).status_code == 409
+
+
 @pytest.mark.parametrize("path", ["/admin/break-glass/brk_1", "/admin/break-glass/act_1"])
 async def test_what_is_no_id(gate, path) -> None:
     assert (await gate.person().get(path)).status_code == 404

@@ -3,7 +3,8 @@
 --   used
 --   stale, unknown, duplicate  as record_actions
 --   unusable                   revoked, expired, used up, or too little left of its sum
---   asked                      an approval of this very call is open, unused or denied: it takes precedence over a grant
+--   asked                      an approval of this very call is open, unused or denied: it takes precedence over a grant; a
+--                              denial also over a break-glass use
 CREATE OR REPLACE FUNCTION use_exemption(
     p_org text, p_generation bigint, p_exemption text, p_amount numeric,
     p_action text, p_agent text, p_key text, p_source text, p_tool text, p_operation text, p_status text,
@@ -46,6 +47,14 @@ BEGIN
         IF pass.pass_id IS NULL OR pass.used_at IS NOT NULL OR pass.reviewed_at IS NOT NULL
            OR clock_timestamp() >= pass.expires_at THEN
             outcome := 'unusable';
+            RETURN;
+        END IF;
+        -- A person's denial stays, whichever came first. standing_denial asks the same when a use is opened.
+        SELECT * INTO newest FROM approvals a
+        WHERE a.org_id = p_org AND a.agent_id = p_agent AND a.digest = p_digest AND a.status IN ('approved', 'denied')
+        ORDER BY a.approval_id DESC LIMIT 1;
+        IF newest.status = 'denied' AND clock_timestamp() < newest.expires_at THEN
+            outcome := 'asked';
             RETURN;
         END IF;
     END IF;
