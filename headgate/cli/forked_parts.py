@@ -52,7 +52,7 @@ MODULES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "api": (
         *_EVERY_PART,
-        "fastapi",
+        "admin_api.framework:load_framework",
         "admin_api.dependencies",
         "admin_api.server",
         "headgate.cli.evidence_settings",
