@@ -6,10 +6,12 @@ keywords keep their form. ``config/detectors/confusables.yaml`` is the table.
 
 import unicodedata
 from functools import cache
+from itertools import chain
 from typing import Final
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
+from headgate.detectors.unicode_categories import characters_of
 
 _LETTERS_MIN: Final = 3
 
@@ -29,10 +31,7 @@ def ascii_skeleton(text: str) -> str | None:
 
 @cache
 def _table() -> dict[int, str | None]:
-    table: dict[int, str | None] = {}
-    for code in range(0x300, 0x20000):
-        if unicodedata.category(chr(code)) in ("Mn", "Me"):
-            table[code] = None
+    table: dict[int, str | None] = dict.fromkeys(chain(characters_of("Mn"), characters_of("Me")))
     document = read_document(resource_path("detectors", "confusables.yaml"))
     for shown in document.members:
         table |= {int(code, 16): shown for code in document.text(shown).split()}

@@ -13,6 +13,8 @@ from typing import Final
 
 import re2
 
+from headgate.detectors.unicode_categories import TAGS, characters_of
+
 _MARKS_MAX: Final = 30
 """Unicode's Stream-Safe Text Format; composing longer runs of marks takes the square of their length."""
 
@@ -25,7 +27,7 @@ _UNSEEN: Final = re.compile("[^!-~ ]+")
 _MAIL: Final = re.compile(r"\S+@[\w-]+\.[\w.-]+")
 _SPREAD_MAX: Final = 64
 _FILLERS: Final = (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0)
-_TAGS_START: Final = 0xE0000
+_VARIATION_SELECTORS: Final = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 
 
 def visible(text: str) -> tuple[str, bool]:
@@ -54,17 +56,11 @@ def spread_words(text: str) -> list[str]:
 
 @cache
 def _table() -> dict[int, str | None]:
-    table: dict[int, str | None] = {}
-    for code in chain(range(0x80, 0x20000), range(_TAGS_START, _TAGS_START + 0x1000)):
-        category = unicodedata.category(chr(code))
-        if category == "Cf":
-            table[code] = None
-        elif category == "Nd":
-            table[code] = str(unicodedata.decimal(chr(code)))
-        elif category == "Zs":
-            table[code] = " "
-    table |= dict.fromkeys(chain(_FILLERS, range(0xFE00, 0xFE10)))  # variation selectors too
-    return table | {_TAGS_START + code: chr(code) for code in range(0x20, 0x7F)}
+    table: dict[int, str | None] = dict.fromkeys(characters_of("Cf"))
+    table |= {code: str(unicodedata.decimal(chr(code))) for code in characters_of("Nd")}
+    table |= dict.fromkeys(characters_of("Zs"), " ")
+    table |= dict.fromkeys(chain(_FILLERS, *_VARIATION_SELECTORS))
+    return table | {TAGS[code]: chr(code) for code in range(0x20, 0x7F)}
 
 
 def _without_excess_marks(text: str) -> str:

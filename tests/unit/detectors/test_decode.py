@@ -42,6 +42,7 @@ def _encoded(text: str) -> str:
         ("\u200b".join(_MAIL), ("unicode",)),
         ("\u202e" + _MAIL, ("unicode",)),
         ("".join(chr(0xE0000 + ord(one)) for one in _MAIL), ("unicode",)),
+        ("\U000e0100".join(_MAIL), ("unicode",)),  # of the second block of variation selectors
         ("maria.keller\uff20example.com", ("unicode",)),
         ("/files/" + _encoded(f"mail to {_MAIL}!!").rstrip("="), ("base64",)),
     ],
