@@ -4,8 +4,9 @@ Only the safe subset is loaded (no tags that make objects), and duplicate keys a
 silently win (YAML 1.2, section 3.2.1.1 calls them an error).
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import yaml
 from msgspec import Struct
@@ -14,32 +15,69 @@ from headgate.configuration.resources import resource_path
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import ValidationError
 
+_TEXT: Final = "tag:yaml.org,2002:str"
+_LIST: Final = "tag:yaml.org,2002:seq"
+_MAPPING: Final = "tag:yaml.org,2002:map"
 
-class _OwnLoader(yaml.CSafeLoader):
-    """SafeLoader that refuses a mapping with two equal keys, for files that come with Headgate.
-
-    Read by libyaml: PyYAML's own reader took most of what starting an API or a proxy costs.
-    """
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
-        seen: set[object] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, str):
-                raise _construction_error(key_node, f"the key {key!r} is not text")
-            if key in seen:
-                raise _construction_error(key_node, f"the key {key!r} is there twice")
-            seen.add(key)
-        return super().construct_mapping(node, deep)
+_OwnLoader: Final = yaml.CSafeLoader
+"""For files that come with Headgate: libyaml composes them. PyYAML's own reader took most of what starting an API or a
+proxy costs."""
 
 
-class _StrictLoader(yaml.composer.Composer, _OwnLoader):
+class _StrictLoader(yaml.composer.Composer, yaml.CSafeLoader):
     """The same for files of others: libyaml's binding composes by recursion in C, where brackets nested deeply enough
     end the process. PyYAML composes as well, in a third more time."""
 
     def __init__(self, stream: str) -> None:
-        _OwnLoader.__init__(self, stream)
+        yaml.CSafeLoader.__init__(self, stream)
         yaml.composer.Composer.__init__(self)
+
+
+class _Values:
+    """The values of composed nodes. YAML has dates, binary values and sets, which no JSON value is; a mapping with two
+    equal keys is refused."""
+
+    def __init__(self, loader: yaml.CSafeLoader, characters: int) -> None:
+        self._loader = loader
+        self._members_left = characters
+
+    def of(self, node: yaml.Node, where: str) -> JsonValue:
+        """Raises ValidationError and YAMLError."""
+        if isinstance(node, yaml.MappingNode) and node.tag == _MAPPING:
+            self._count(node)
+            members: dict[str, JsonValue] = {}
+            for key_node, value in node.value:
+                key = self._key(key_node)
+                if key in members:
+                    raise _construction_error(key_node, f"the key {key!r} is there twice")
+                members[key] = value.value if _is_text(value) else self.of(value, f"{where}.{key}")
+            return members
+        if isinstance(node, yaml.SequenceNode) and node.tag == _LIST:
+            self._count(node)
+            return [
+                one.value if _is_text(one) else self.of(one, f"{where}[{position}]")
+                for position, one in enumerate(node.value)
+            ]
+        value = self._loader.construct_object(node, deep=True)
+        if isinstance(value, str | int | float | bool | None):
+            return value
+        raise ValidationError(f"{where}: {type(value).__name__} is not a value of JSON; write it as text in quotes")
+
+    def _key(self, node: yaml.Node) -> str:
+        key = node.value if _is_text(node) else self._loader.construct_object(node, deep=True)
+        if not isinstance(key, str):
+            raise _construction_error(node, f"the key {key!r} is not text")
+        return key
+
+    def _count(self, node: yaml.CollectionNode) -> None:
+        """Each member takes a character, unless aliases repeat it: some lines could stand for a thousand million."""
+        self._members_left -= len(node.value)
+        if self._members_left < 0:
+            raise _construction_error(node, "its aliases repeat more members than it has characters")
+
+
+def _is_text(node: yaml.Node) -> bool:
+    return node.tag == _TEXT and isinstance(node, yaml.ScalarNode)
 
 
 def _construction_error(node: yaml.Node, problem: str) -> yaml.constructor.ConstructorError:
@@ -124,10 +162,14 @@ def parse_document(text: str, *, where: str) -> Section:
     return _document(parse_value(text, where=where), where)
 
 
-def _parsed(text: str, where: str, loader: type[_OwnLoader]) -> JsonValue:
+def _parsed(text: str, where: str, loader_class: type[yaml.CSafeLoader]) -> JsonValue:
     try:
-        # Within: a list that is in itself has no end.
-        return _plain(yaml.load(text, Loader=loader), where)  # noqa: S506 - a SafeLoader with one more check
+        loader = loader_class(text)
+        try:
+            node = loader.get_single_node()
+            return None if node is None else _Values(loader, len(text)).of(node, where)
+        finally:
+            loader.dispose()
     except (yaml.YAMLError, RecursionError) as error:
         raise ValidationError(f"{where}: not acceptable YAML: {error}") from error
 
@@ -136,14 +178,3 @@ def _document(plain: JsonValue, where: str) -> Section:
     if not isinstance(plain, dict):
         raise ValidationError(f"{where}: a mapping is required")
     return Section(where, plain)
-
-
-def _plain(value: object, where: str) -> JsonValue:
-    """YAML has dates and binary values, which no JSON value is."""
-    if isinstance(value, dict):
-        return {str(key): _plain(one, f"{where}.{key}") for key, one in value.items()}
-    if isinstance(value, list):
-        return [_plain(one, f"{where}[{position}]") for position, one in enumerate(value)]
-    if isinstance(value, str | int | float | bool | None):
-        return value
-    raise ValidationError(f"{where}: {type(value).__name__} is not a value of JSON; write it as text in quotes")

@@ -32,6 +32,11 @@ def test_members() -> None:
         ("- a\n", "a mapping is required"),
         ("a: {b: 2026-01-01}\n", "file.a.b: date is not a value of JSON"),
         ("a: [!!binary AAAA]\n", r"file.a\[0\]: bytes is not"),
+        ("a: !!set {b, c}\n", "file.a: set is not"),
+        ("a: !!str [b]\n", "not acceptable YAML"),
+        ("a: &a {b: c}\nd: {<<: *a}\n", "not acceptable YAML"),
+        ("a: {? [b] : c}\n", "is not text"),
+        ("a: {2026-01-01: c}\n", "is not text"),
         # Deep enough to end a process that composes by recursion in C.
         pytest.param("[" * 1_000_000, "not acceptable YAML", id="brackets"),
         pytest.param("{a: " * 100_000, "not acceptable YAML", id="braces"),
@@ -84,3 +89,23 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 def test_what_is_in_itself_is_refused(text: str) -> None:
     with pytest.raises(ValidationError, match="not acceptable YAML"):
         parse_document(text, where="file")
+
+
+def test_an_alias_is_its_value() -> None:
+    assert parse_value("a: &a {b: [c]}\nd: [*a, *a]\n", where="file") == {"a": {"b": ["c"]}, "d": [{"b": ["c"]}] * 2}
+
+
+@pytest.mark.parametrize(("begins", "ends"), [("[", "]"), ("{x: ", "}")])
+def test_aliases_multiply_nothing(begins: str, ends: str) -> None:
+    """Nine lines would stand for a thousand million texts, and a page of the dashboard reads what a person writes."""
+    lines = [f"a0: &a0 [{', '.join('x' * 10)}]"]
+    for number in range(1, 9):
+        members = [f"{begins}*a{number - 1} {ends}"] * 10
+        lines.append(f"a{number}: &a{number} [{', '.join(members)}]")
+    with pytest.raises(ValidationError, match="its aliases repeat more members"):
+        parse_document("\n".join(lines), where="file")
+
+
+@pytest.mark.parametrize("text", ["a,b,c,d", "{}", "[[[a]]]", "{a,b,c}", "a:\n-\n-\n-", "? a\n? b"])
+def test_the_shortest_documents_have_fewer_members_than_characters(text: str) -> None:
+    assert parse_value(text, where="file") == yaml.safe_load(text)
