@@ -7,7 +7,7 @@ staying where it is.
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from functools import cache
 from typing import Final, NamedTuple
 
@@ -161,6 +161,8 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
     for name, spellings in classes.items():
         for spelling in spellings:
             words.setdefault(spelling, set()).add(name)
+    slots_of = _places(slots.items())
+    signs_of = _places((sign.slots, number) for number, sign in enumerate(signs))
     # Thousands of words share few sets of classes: a start waits for this.
     places_of: dict[frozenset[str], tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = {}
     names_of: dict[frozenset[str], tuple[tuple[str, ...], tuple[str, ...]]] = {}
@@ -169,9 +171,9 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
         bare = spelling.removesuffix("*")
         key = frozenset(named)
         if key not in places_of:
-            own = tuple(slot for one, slot in slots.items() if one & named)
-            commands = tuple(slot for one, slot in slots.items() if one & {name + _COMMAND for name in named})
-            may = tuple(number for number, sign in enumerate(signs) if not {*own, *commands}.isdisjoint(sign.slots))
+            own = _numbers(slots_of, named)
+            commands = _numbers(slots_of, [name + _COMMAND for name in named])
+            may = _numbers(signs_of, (*own, *commands))
             places_of[key] = own, commands, may
             names = tuple(sorted(named))
             names_of[key] = names, (*names, *(f"{name}{_COMMAND}" for name in names))
@@ -191,6 +193,19 @@ def make_injection_words(document: Section, weights: Mapping[str, JsonValue] | N
     )
     names_and_orders = tuple((word.names, word.orders) for word in entries.values())
     return InjectionWords(search, names_and_orders, tuple(signs), bias)
+
+
+def _places[One: Hashable](sets: Iterable[tuple[Iterable[One], int]]) -> dict[One, list[int]]:
+    """The numbers of the sets in which each stands."""
+    places: dict[One, list[int]] = {}
+    for members, number in sets:
+        for one in members:
+            places.setdefault(one, []).append(number)
+    return places
+
+
+def _numbers[One: Hashable](places: Mapping[One, list[int]], among: Iterable[One]) -> tuple[int, ...]:
+    return tuple(sorted({number for one in among for number in places.get(one, ())}))
 
 
 def _classes(section: Section) -> dict[str, set[str]]:
