@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from admin_api.guarded_route import GuardedRoute, StrictRequest
 from admin_api.request_state import request_state
-from admin_api.resources import HEAD, OPTIONS, MethodNotAllowedError, Resource, Resources
+from admin_api.resources import HEAD, OPTIONS, PARAMETER, MethodNotAllowedError, Resource, Resources
 
 
 class DirectDispatch:
@@ -28,7 +28,7 @@ class DirectDispatch:
         self._handlers = {
             (method, route.path): route.plain_handler
             for route in routes
-            if isinstance(route, GuardedRoute) and route.plain_handler is not None and not route.param_convertors
+            if isinstance(route, GuardedRoute) and route.plain_handler is not None and PARAMETER not in route.path
             for method in route.methods or ()
         }
 

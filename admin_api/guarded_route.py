@@ -18,7 +18,8 @@ from fastapi.routing import APIRoute
 from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import compile_path, get_name
+from starlette.routing import PARAM_REGEX, Match, compile_path, get_name
+from starlette.types import Scope
 
 from admin_api.access import Access, Audience, access_of
 from admin_api.body_budget import charge_of
@@ -40,6 +41,7 @@ type Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 _IMPLIED_METHODS: Final = frozenset({"HEAD"})
 _DESCRIBED_BODIES: Final = frozenset({"POST", "PATCH", "DELETE"})
+_OF_PATH: Final = ("path_regex", "param_convertors")
 _MOST_NAME_CHARACTERS: Final = 64
 _BY_ENDPOINT: Final[dict[Callable[..., Any], Access]] = {}
 _DERIVING: Final = RLock()
@@ -59,7 +61,8 @@ class GuardedRoute(APIRoute):
 
     Declared, it has what tells routes apart: path, methods, access. The rest (parameters, models, the handler) the
     framework derives when something first asks for it: for all routes at once it took two seconds of a start, and most
-    are not called for days. A test derives all of them.
+    are not called for days. The pattern of the path is compiled for the first request that begins as it does. A test
+    derives all of them.
 
     ``plain_handler``: the guarded endpoint, where that takes the request as it is (``direct_dispatch``).
     """
@@ -70,7 +73,8 @@ class GuardedRoute(APIRoute):
     def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         self._options = options
         self.path, self.endpoint = path, endpoint
-        self.path_regex, self.path_format, self.param_convertors = compile_path(path)
+        self.path_format = PARAM_REGEX.sub(r"{\1}", path)
+        self._beginning = path.partition("{")[0]
         self.methods = {method.upper() for method in options["methods"]}
         self.name = options.get("name") or get_name(endpoint)
         self.include_in_schema = options.get("include_in_schema", True)
@@ -80,8 +84,20 @@ class GuardedRoute(APIRoute):
         _BY_ENDPOINT.setdefault(endpoint, self.access)
         self.plain_handler = self._guard(endpoint) if _is_plain(endpoint) else None
 
+    def may_serve(self, path: str) -> bool:
+        """Whether the path begins as this route's does."""
+        return path.startswith(self._beginning)
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if not self.may_serve(scope["path"]):
+            return Match.NONE, {}
+        return super().matches(scope)
+
     def __getattr__(self, name: str) -> Any:
         """Of what is not there yet: derives it. Raises AttributeError."""
+        if name in _OF_PATH:
+            self.path_regex, _, self.param_convertors = compile_path(self.path)
+            return self.__dict__[name]
         with _DERIVING:
             if (options := self.__dict__.pop("_options", None)) is not None:
                 try:
@@ -251,5 +267,7 @@ def _head_of(response: Response) -> Response:
 
 
 def _is_plain(endpoint: Callable[..., Any]) -> bool:
+    if Request not in endpoint.__annotations__.values():  # most are not, and to ask for all signatures takes a while
+        return False
     parameters = list(inspect.signature(endpoint).parameters.values())
     return len(parameters) == 1 and parameters[0].annotation is Request

@@ -7,6 +7,7 @@ belongs to the most specific one, and has that one's methods only.
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from functools import cache
 from typing import Final
 
 from msgspec import Struct
@@ -16,15 +17,18 @@ from headgate.kernel.errors import ErrorCode, HeadgateError
 
 HEAD: Final = "HEAD"
 OPTIONS: Final = "OPTIONS"
-_PARAMETER: Final = "{}"
+PARAMETER: Final = "{"
+_ANY: Final = "{}"
 
 
 class Resource(Struct, frozen=True):
     """``methods``: what its routes declare. Every resource answers OPTIONS, and HEAD wherever it answers GET."""
 
     template: str
-    pattern: re.Pattern[str]
     methods: frozenset[str]
+
+    def matches(self, path: str) -> bool:
+        return _pattern(self.template).match(path) is not None
 
     @property
     def allow(self) -> str:
@@ -51,26 +55,32 @@ class Resources:
                 methods[route.path] |= route.methods or set()
         self._by_beginning: dict[tuple[str, str], list[Resource]] = defaultdict(list)
         for template in sorted(methods, key=_specificity):
-            resource = Resource(template, compile_path(template)[0], frozenset(methods[template]))
+            resource = Resource(template, frozenset(methods[template]))
             self._by_beginning[_beginning(template)].append(resource)
 
     def at(self, path: str) -> Resource | None:
         """The resource of this address; None: there is none."""
         first, second = _beginning(path)
-        for beginning in ((first, second), (first, _PARAMETER)):
+        for beginning in ((first, second), (first, _ANY)):
             for resource in self._by_beginning.get(beginning, ()):
-                if resource.pattern.match(path):
+                if resource.matches(path):
                     return resource
         return None
+
+
+@cache
+def _pattern(template: str) -> re.Pattern[str]:
+    """Compiled for the first address that begins as it does."""
+    return compile_path(template)[0]
 
 
 def _beginning(path: str) -> tuple[str, str]:
     """The first two segments, which tell most resources apart."""
     segments = [*path.split("/", 3), "", ""][1:3]
-    first, second = (_PARAMETER if one.startswith("{") else one for one in segments)
+    first, second = (_ANY if one.startswith(PARAMETER) else one for one in segments)
     return first, second
 
 
 def _specificity(template: str) -> list[int]:
     """Words before parameters before the rest of a path, from left to right."""
-    return [2 if one.endswith(":path}") else int(one.startswith("{")) for one in template.split("/")]
+    return [2 if one.endswith(":path}") else int(one.startswith(PARAMETER)) for one in template.split("/")]

@@ -30,7 +30,7 @@ class UncountedClasses:
 
     def of(self, scope: Scope) -> RateClass | None:
         path: str = scope["path"]
-        known = [route for route in self._routes if route.path_regex.match(path)]
+        known = [route for route in self._routes if route.may_serve(path) and route.path_regex.match(path)]
         same_method = [route for route in known if scope["method"] in (route.methods or ())]
         for route in [*same_method, *known][:1]:
             if route.access.rate_class is not None:
