@@ -1,7 +1,6 @@
 """JSON-RPC over HTTP: the methods that a request calls (JSON-RPC 2.0 Specification, sections 4 and 6).
 
-Servers differ in what they take for a member: Go's decoder ignores case, and of ``method`` and ``Method`` the last one
-counts. What one of them could read otherwise is refused.
+What one server could read otherwise than another is refused.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +10,12 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
 from headgate.protocols.names import altered_name, fit_name
 
 JSON_RPC_TOOL: Final = "jsonrpc"
 SEVERAL: Final = "several"
-_MEMBERS: Final = frozenset({"jsonrpc", "method", "params", "id"})
+_MEMBERS: Final = spellings("jsonrpc", "method", "params", "id")
 _METHOD_CHARACTERS_MAX: Final = 256
 _CALLS_MAX: Final = 100
 
@@ -77,12 +77,10 @@ def recognise(value: JsonValue, *, is_named: bool = False) -> RpcRequest | None:
 def _call(value: JsonValue, *, is_named: bool) -> RpcCall | None:
     if not isinstance(value, dict):
         return None
-    folded = [name for name in value if name.casefold() in _MEMBERS]
-    names = {name.casefold() for name in folded}
+    names = {folded(name) for name in value}
     if "method" not in names or not ("jsonrpc" in names or is_named):
         return None
-    if any(name not in _MEMBERS for name in folded):
-        raise _ambiguous("a member is spelled in a way that only some servers accept")
+    refuse_other_spellings(value, _MEMBERS, within="JSON-RPC request")
     method, params = value["method"], value.get("params")
     if not isinstance(method, str) or not 0 < len(method) <= _METHOD_CHARACTERS_MAX:
         return None

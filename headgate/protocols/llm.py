@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_names import refuse_llm_spellings
 from headgate.protocols.llm_tools import offered_tools, tool_results
 
 _MODEL_CHARACTERS_MAX: Final = 256
@@ -44,10 +45,14 @@ class LlmRequest(Struct, frozen=True):
 
 
 def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> LlmRequest | None:
-    """A POST whose body was read as JSON; None where it is not a request to a language model. Raises nothing."""
+    """A POST whose body was read as JSON; None where it is not a request to a language model.
+
+    Raises AmbiguousRequestError: a member in another spelling (``llm_names``).
+    """
     endpoint = llm_endpoint(host, path)
     if endpoint is None or not isinstance(body, dict):
         return None
+    refuse_llm_spellings(body, is_model_named=endpoint.model is not None)
     messages = _MESSAGES_OF[endpoint.form](body)
     model = body.get("model") if endpoint.model is None else endpoint.model
     if messages is None or not isinstance(model, str) or not 0 < len(model) <= _MODEL_CHARACTERS_MAX:

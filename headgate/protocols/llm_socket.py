@@ -10,6 +10,8 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm import asked, items_of
 from headgate.protocols.llm_endpoints import LlmForm, llm_socket
+from headgate.protocols.llm_names import refuse_llm_spellings
+from headgate.protocols.member_names import refuse_other_spellings, spellings
 
 _MODEL_CHARACTERS_MAX: Final = 256
 _CREATE: Final = "response.create"
@@ -18,6 +20,7 @@ _PROCESSED: Final = "response.processed"
 _UPDATE: Final = "session.update"
 _ITEM: Final = "conversation.item.create"
 _CALL: Final = "call_id"
+_EVENT_MEMBERS: Final = spellings("type", "session", "response", "item")
 _OTHERS: Final = frozenset(
     {
         *("input_audio_buffer.append", "input_audio_buffer.commit", "input_audio_buffer.clear"),
@@ -30,11 +33,15 @@ _OTHERS: Final = frozenset(
 
 def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> JsonObject | None:
     """What policies read as ``input.llm`` of a client's message: the members of a request's, and ``event``. ``path``
-    and ``query`` are the handshake's. None where it is not for a language model. Raises nothing."""
+    and ``query`` are the handshake's. None where it is not for a language model.
+
+    Raises AmbiguousRequestError: a member in another spelling (``llm_names``).
+    """
     found = llm_socket(host, path)
     if found is None or not isinstance(message, dict):
         return None
     provider, form = found
+    refuse_other_spellings(message, _EVENT_MEMBERS, within="message to a language model")
     event = message.get("type")
     if not isinstance(event, str):
         return None
@@ -43,6 +50,7 @@ def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> Js
     if read is None or named is None:
         return None
     body, items = read
+    refuse_llm_spellings({**body, "input": items}, is_model_named=True)
     model = body.get("model", named)
     if not isinstance(model, str) or len(model) > _MODEL_CHARACTERS_MAX:
         return None

@@ -98,7 +98,6 @@ def test_documented_requests(host: str, path: str, body: JsonObject, expected: s
         ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "messages": {"0": _USER}}),
         ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "messages": [_USER, "x"]}),
         ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "stream": "yes"}),
-        ("api.openai.com", "/v1/chat/completions", {}, {"Model": "m", "Messages": [_USER]}),
         ("api.openai.com", "/v1/responses", {}, {"model": "m"}),
         ("api.openai.com", "/v1/embeddings", {}, {"model": "m", "input": {"a": 1}}),
         (_GOOGLE, "/v1beta/models/g:deleteModel", {}, _GEMINI),

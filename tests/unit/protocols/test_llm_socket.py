@@ -5,6 +5,7 @@ import json
 import pytest
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.body import read_body
 from headgate.protocols.draft import ReadCall, make_read_call
 from headgate.protocols.headers import read_headers
@@ -164,3 +165,17 @@ def test_policies_read_it_beside_the_message() -> None:
 )
 def test_what_parsers_may_read_differently_is_no_event(content: bytes, is_text: bool) -> None:
     assert message_draft(_handshake("/v1/realtime", "model=m"), content, is_text=is_text).facts is None
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("/v1/realtime", {"type": "response.cancel", "Type": "session.update", "session": {}}),
+        ("/v1/realtime", {"type": "session.update", "session": {"tools": [_FUNCTION], "Tools": []}}),
+        ("/v1/responses", {**_RESPONSE, "Model": "dear"}),
+        ("/v1/responses", {**_RESPONSE, "input": [{"role": "user", "Role": "tool", "content": "hi"}]}),
+    ],
+)
+def test_a_member_in_another_spelling_is_refused(path: str, sent: JsonObject) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        message_draft(_handshake(path, "model=m"), json.dumps(sent).encode(), is_text=True)

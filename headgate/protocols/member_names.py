@@ -1,0 +1,66 @@
+"""Names of members that some servers take for one another.
+
+Go's ``encoding/json``, .NET and others match a member without regard to case, and where an object holds ``name`` and
+``Name``, the last one counts. Such a server acts on another member than the one that was decided.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.kernel.errors import AmbiguousRequestError
+
+type Spellings = Mapping[str, str]
+"""Names that a reader looks for, by their folded form."""
+
+_NAME_CHARACTERS_SHOWN: Final = 80
+# Turkish: the one is an upper case i, the other a lower case I.
+_DOTTED_AND_DOTLESS: Final = {0x130: "i", 0x131: "i"}
+
+
+def spellings(*names: str) -> Spellings:
+    """``names``: of the members that decide what an object means, as its documentation spells them."""
+    return MappingProxyType({folded(name): name for name in names})
+
+
+def folded(name: str) -> str:
+    """The form that all spellings of a name share. Unicode's case folding takes U+017F for s and U+212A for k, as Go
+    does."""
+    return name.lower() if name.isascii() else name.translate(_DOTTED_AND_DOTLESS).casefold()
+
+
+def refuse_other_spellings(holder: JsonValue, names: Spellings, *, within: str) -> None:
+    """Does nothing where ``holder`` is no object. ``within``: what it is part of, for the message.
+
+    Raises AmbiguousRequestError: a member is one of ``names`` but for upper and lower case.
+    """
+    for name in holder if isinstance(holder, dict) else ():
+        exact = names.get(folded(name))
+        if exact is not None and exact != name:
+            raise _ambiguous(within, f"some servers take the member {name[:_NAME_CHARACTERS_SHOWN]} for {exact}")
+
+
+def refuse_names_alike(holder: JsonObject, *, within: str) -> None:
+    """Raises AmbiguousRequestError: two members differ only in upper and lower case."""
+    found = first_alike(holder)
+    if found is not None:
+        raise _ambiguous(
+            within,
+            f"some servers take the members {found[0][:_NAME_CHARACTERS_SHOWN]} and {found[1][:_NAME_CHARACTERS_SHOWN]}"
+            " for one",
+        )
+
+
+def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
+    """Two of ``names`` that differ only in upper and lower case."""
+    seen: dict[str, str] = {}
+    for name in names:
+        present = seen.setdefault(folded(name), name)
+        if present != name:
+            return present, name
+    return None
+
+
+def _ambiguous(within: str, reason: str) -> AmbiguousRequestError:
+    return AmbiguousRequestError(f"the {within} can be read in more than one way: {reason}", details={"field": "body"})
