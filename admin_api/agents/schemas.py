@@ -45,7 +45,11 @@ class NewAgent(KeyLifetime):
     name: AgentName
     description: Description | None = None
     owner: Owner | None = Field(
-        default=None, description="The person or team responsible for it: an email address or a team name."
+        default=None,
+        description=(
+            "The person or team responsible for it: a user's id, an email address or a team name."
+            " A person named here may read why the agent's calls were denied, and is its owner for separation of duties."
+        ),
     )
     tags: Tags = Field(default_factory=list)
     limits: Limits = Field(default_factory=Limits)

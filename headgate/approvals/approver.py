@@ -8,11 +8,11 @@ from datetime import datetime
 from msgspec.structs import replace
 
 from headgate.agents.scopes import Scope, scopes_of_roles
-from headgate.agents.store import find_agent
 from headgate.approvals.absence_store import stands_in_for
+from headgate.approvals.agent_owner_store import owners_of
 from headgate.approvals.group_store import groups_of
 from headgate.approvals.model import Approval
-from headgate.approvals.standing import NO_PARTIES, Parties, parties_among
+from headgate.approvals.standing import NO_OWNER, NO_PARTIES, Parties, parties_among
 from headgate.approvals.voting import Voter
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Connection
@@ -70,17 +70,17 @@ def _check_still_here(user: User, voter: Voter) -> None:
 
 
 async def parties_to(connection: Connection, approval: Approval) -> Parties:
-    """Finds the agent's owner and the policies' authors where a policy bars them from deciding."""
+    """Finds the agent's owners and the policies' authors where a policy bars them from deciding."""
     kept_apart = [one for one in approval.requirements if one.separation_of_duties]
     if not kept_apart:
         return NO_PARTIES
-    agent = await find_agent(connection, approval.org_id, approval.agent_id)
+    owners = await owners_of(connection, approval.org_id, [approval.agent_id])
     authors = {
         one.policy_id: await author_of(connection, approval.org_id, one.policy_id, one.policy_version)
         for one in kept_apart
     }
-    owner = None if agent is None else agent.created_by
-    named = [user_id for user_id in (owner, *authors.values()) if user_id is not None]
+    owner = owners.get(approval.agent_id, NO_OWNER)
+    named = owner.users.union(user_id for user_id in authors.values() if user_id is not None)
     return parties_among(await persons_of(connection, approval.org_id, named), owner, authors)
 
 

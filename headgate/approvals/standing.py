@@ -50,12 +50,27 @@ class Named(Struct, frozen=True):
         return self.also | {self.user_id}
 
 
+class AgentOwner(Struct, frozen=True):
+    """The people who own an agent: ``users`` are the one who created it and those whom its ``owner`` names; ``address``
+    is that of its ``owner``, ASCII letters in lower case. Empty and None: no person is known."""
+
+    users: frozenset[str] = frozenset()
+    address: str | None = None
+
+
+NO_OWNER: Final = AgentOwner()
+
+
 class Parties(Struct, frozen=True):
-    """People whom separation of duties may bar: the agent's owner, and each policy's author, by policy; each as all
-    of their users. Empty or absent: unknown, so the rule bars no person."""
+    """People whom separation of duties may bar: the agent's owners, and each policy's author, by policy; each as all
+    of their users. Empty or absent: unknown, so the rule bars no person.
+
+    ``owner_address``: bars whoever votes with a token of this address, also if their newest token names another.
+    """
 
     agent_owner: frozenset[str] = frozenset()
     policy_authors: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    owner_address: str | None = None
 
     def kept_out(self, requirement: Requirement) -> dict[str, Duty]:
         """The users who may not decide this requirement, and why."""
@@ -69,20 +84,26 @@ class Parties(Struct, frozen=True):
 
     def duty_of(self, person: Named, requirement: Requirement) -> Duty | None:
         """Why this person may not decide this requirement; None: they may."""
+        if Duty.AGENT_OWNER in requirement.separation_of_duties and self._is_owner_address(person.email):
+            return Duty.AGENT_OWNER
         kept_out = self.kept_out(requirement)
         return next((kept_out[user_id] for user_id in sorted(person.users) if user_id in kept_out), None)
+
+    def _is_owner_address(self, email: str | None) -> bool:
+        return self.owner_address is not None and email is not None and lower_ascii(email) == self.owner_address
 
 
 NO_PARTIES: Final = Parties()
 
 
 def parties_among(
-    persons: Mapping[str, frozenset[str]], agent_owner: str | None, policy_authors: Mapping[str, str | None]
+    persons: Mapping[str, frozenset[str]], agent_owner: AgentOwner, policy_authors: Mapping[str, str | None]
 ) -> Parties:
     """``persons``: of every user that is named (``persons_of``)."""
     return Parties(
-        frozenset() if agent_owner is None else persons[agent_owner],
+        frozenset().union(*(persons[user_id] for user_id in agent_owner.users)),
         {policy_id: persons[author] for policy_id, author in policy_authors.items() if author is not None},
+        agent_owner.address,
     )
 
 

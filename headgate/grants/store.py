@@ -9,8 +9,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 from psycopg import sql
 
+from headgate.approvals.agent_owner_store import owners_of
 from headgate.approvals.group_store import groups_by_user
-from headgate.approvals.standing import Parties, parties_among
+from headgate.approvals.standing import NO_OWNER, Parties, parties_among
 from headgate.db.bounded_count import Shown, count_list
 from headgate.db.database import Connection
 from headgate.db.rows import insert_row
@@ -113,17 +114,17 @@ async def _with_people(connection: Connection, org_id: str, grants: Sequence[Gra
         found = [(one, users[one.voter_id], groups[one.voter_id]) for one in granters if one.voter_id in users]
         return [now for granter, user, own in found if (now := granter_now(granter, user, own)) is not None]
 
-    owners = await _owners(connection, org_id, {one.agent_id for one in grants})
+    owners = await owners_of(connection, org_id, {one.agent_id for one in grants})
     authors = await _authors(connection, org_id, {policy_id for one in grants for policy_id in one.policy_ids})
-    named = {granter.voter_id for one in grants for granter in one.granters} | {
-        user_id for user_id in (*owners.values(), *authors.values()) if user_id is not None
-    }
+    named = {granter.voter_id for one in grants for granter in one.granters}.union(
+        *(owner.users for owner in owners.values()), (user_id for user_id in authors.values() if user_id is not None)
+    )
     persons = await persons_of(connection, org_id, named)
     return [
         replace(
             one,
             granters=one_of_each_person(of_now(one.granters), persons),
-            parties=parties_among(persons, owners.get(one.agent_id), authors),
+            parties=parties_among(persons, owners.get(one.agent_id, NO_OWNER), authors),
         )
         for one in grants
     ]
@@ -131,18 +132,10 @@ async def _with_people(connection: Connection, org_id: str, grants: Sequence[Gra
 
 async def parties_of(connection: Connection, org_id: str, agent_id: str, policy_ids: Iterable[str]) -> Parties:
     """The people whom separation of duties may bar from granting this agent's calls, now."""
-    owner = (await _owners(connection, org_id, {agent_id})).get(agent_id)
+    owner = (await owners_of(connection, org_id, {agent_id})).get(agent_id, NO_OWNER)
     authors = await _authors(connection, org_id, policy_ids)
-    named = [user_id for user_id in (owner, *authors.values()) if user_id is not None]
+    named = owner.users.union(user_id for user_id in authors.values() if user_id is not None)
     return parties_among(await persons_of(connection, org_id, named), owner, authors)
-
-
-async def _owners(connection: Connection, org_id: str, agent_ids: Iterable[str]) -> dict[str, str | None]:
-    return await _text_by_id(
-        connection,
-        "SELECT agent_id AS id, created_by AS value FROM agents WHERE org_id = %s AND agent_id = ANY (%s)",
-        [org_id, list(agent_ids)],
-    )
 
 
 async def _authors(connection: Connection, org_id: str, policy_ids: Iterable[str]) -> dict[str, str | None]:

@@ -30,7 +30,7 @@ class Duty(StrEnum):
     """Who may not be the approver (separation of duties). The agent's own key never decides, whatever a policy says."""
 
     AGENT_OWNER = "agent_owner"
-    """The person who created the agent."""
+    """The person who created the agent, and the person whom its ``owner`` names."""
     POLICY_AUTHOR = "policy_author"
     """The person who saved the policy version that requires the approval."""
 

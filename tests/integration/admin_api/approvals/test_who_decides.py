@@ -381,6 +381,63 @@ async def test_who_is_kept_apart_is_so_through_another_issuer(new_gate) -> None:
     assert (await approve(gate, approval_id, "sam")).json()["status"] == "approved"
 
 
+async def _owned(gate, owner: str | None) -> str:
+    """An approval of the gate's agent, which no person has created, with this owner."""
+    changed = await gate.person("root").put(f"/admin/agents/{gate.agent_id}", json={"owner": owner})
+    assert changed.status_code == 200, changed.text
+    return (await held(gate))["approval_id"]
+
+
+@pytest.mark.parametrize("by", ["id", "address", "capitals"])
+async def test_whom_owner_names_is_kept_apart(new_gate, by: str) -> None:
+    """Also as another user of the same address, and through a delegate."""
+    gate = await new_gate(_rego('{"separation_of_duties": ["agent_owner"], "assignees": ["eve@example.com"]}'))
+    eve, sam = await user_of(gate, "eve"), await user_of(gate, "sam")
+    await _names_a_delegate(gate, "eve", sam)
+    owner = {"id": eve, "address": "eve@example.com", "capitals": "Eve@Example.COM"}[by]
+    approval_id = await _owned(gate, owner)
+    for person in (gate.person("eve", APPROVER), _through_another_issuer(gate, "eve"), gate.person("eve")):
+        refused = await person.post(f"/v1/approvals/{approval_id}/approve", json={})
+        error = refused.json()["error"]
+        assert (refused.status_code, error["details"]["separation_of_duties"]) == (403, "agent_owner")
+    assert (await approve(gate, approval_id, "sam")).status_code == 403
+    assert (await approve(gate, approval_id, "root", Role.ADMIN)).json()["status"] == "approved"
+    # An owner from now on, for approvals that are open.
+    open_before = await _owned(gate, None)
+    assert (await _owned(gate, owner)) != open_before
+    assert (await approve(gate, open_before, "eve")).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        ("bob@example.com", "eve"),
+        ("platform team", "eve"),
+        ("eve", "eve"),  # a subject, which names nobody
+        ("\u212aim@example.com", "kim"),
+        (None, "eve"),
+    ],
+)
+async def test_who_is_not_the_owner_decides(new_gate, owner: str | None, name: str) -> None:
+    gate = await new_gate(_rego('{"separation_of_duties": ["agent_owner"]}'))
+    approval_id = await _owned(gate, owner)
+    assert (await approve(gate, approval_id, name)).json()["status"] == "approved"
+
+
+async def test_an_owner_whose_newest_token_names_another_address(new_gate) -> None:
+    """Neither the address that an older token names nor the one of the newest gets around the owner."""
+    gate = await new_gate(_rego('{"separation_of_duties": ["agent_owner"]}'))
+    older = gate.person("eve", APPROVER)
+    newer = gate.client(
+        Authorization=f"Bearer {gate.api.token(gate.org_id, APPROVER, subject='eve', email='eva@example.com')}"
+    )
+    assert (await newer.get("/v1/approvals")).status_code == 200
+    for owner in ("eve@example.com", "eva@example.com"):
+        approval_id = await _owned(gate, owner)
+        assert (await older.post(f"/v1/approvals/{approval_id}/approve", json={})).status_code == 403
+    assert (await newer.post(f"/v1/approvals/{approval_id}/approve", json={})).status_code == 403
+
+
 async def _names_a_delegate(gate, name: str, stand_in: str, *, user: str | None = None) -> None:
     until = (datetime.now(UTC) + timedelta(days=3)).isoformat()
     away = await gate.person(name, APPROVER, user=user).post(

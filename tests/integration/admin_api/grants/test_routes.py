@@ -300,6 +300,29 @@ async def test_a_second_user_of_the_owner_or_author_is_kept_apart_too(gate, gran
     assert await _pay(agent, amount=11) == "allowed"
 
 
+async def test_whom_owner_names_grants_nothing_either(gate) -> None:
+    agent_id, agent, policy_id = await _owned(gate, "otto", "anna", _SOMETIMES_APART)
+    call = {"agent_id": agent_id, "tool": "pay", "operation": "bill", "policy_ids": [policy_id]}
+    sam = gate.person("sam", Role.APPROVER)
+    assert (await _grant(gate, sam, **call)).status_code == 201
+    assert await _pay(agent, amount=11) == "allowed"
+    owned = await gate.person("root").put(f"/admin/agents/{agent_id}", json={"owner": "Sam@example.com"})
+    assert owned.status_code == 200, owned.text
+    assert await _pay(agent, amount=11) == "pending_approval"  # the grant from before
+    assert await _pay(agent, amount=9) == "allowed"
+
+
+async def test_whom_owner_names_is_refused_a_grant_that_could_never_count(gate) -> None:
+    agent_id, _, policy_id = await _owned(gate, "otto", "anna", _APART)
+    call = {"agent_id": agent_id, "tool": "pay", "operation": "bill", "policy_ids": [policy_id]}
+    owned = await gate.person("root").put(f"/admin/agents/{agent_id}", json={"owner": "sam@example.com"})
+    assert owned.status_code == 200, owned.text
+    for granter in ("sam", "otto"):
+        refused = await _grant(gate, gate.person(granter, Role.APPROVER), **call)
+        assert (refused.status_code, refused.json()["error"]["details"]["separation_of_duties"]) == (403, "agent_owner")
+    assert (await _grant(gate, gate.person("olga", Role.APPROVER), **call)).status_code == 201
+
+
 @pytest.mark.parametrize(("granter", "duty"), [("otto", "agent_owner"), ("anna", "policy_author")])
 async def test_a_grant_that_could_never_count_is_refused(gate, granter: str, duty: str) -> None:
     agent_id, _, policy_id = await _owned(gate, "otto", "anna", _APART)

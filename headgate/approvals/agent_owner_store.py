@@ -1,0 +1,30 @@
+"""Reads the people who own agents, as separation of duties keeps them apart (``Duty.AGENT_OWNER``)."""
+
+from collections.abc import Iterable, Mapping
+
+from headgate.approvals.standing import AgentOwner
+from headgate.db.database import Connection
+from headgate.kernel.ids import IdPrefix
+from headgate.organizations.mail_addresses import lower_ascii
+from headgate.organizations.store import users_of_emails
+
+
+async def owners_of(connection: Connection, org_id: str, agent_ids: Iterable[str]) -> Mapping[str, AgentOwner]:
+    """By agent, of those that exist: who created it, and whom its ``owner`` names. The name of a team names nobody."""
+    cursor = await connection.execute(
+        "SELECT agent_id, created_by, owner FROM agents WHERE org_id = %s AND agent_id = ANY (%s)",
+        [org_id, list(agent_ids)],
+    )
+    rows = await cursor.fetchall()
+    addresses = {row["owner"] for row in rows if row["owner"] is not None and "@" in row["owner"]}
+    addressed = await users_of_emails(connection, org_id, addresses) if addresses else {}
+    return {row["agent_id"]: _owner(row["created_by"], row["owner"], addressed) for row in rows}
+
+
+def _owner(created_by: str | None, owner: str | None, addressed: Mapping[str, list[str]]) -> AgentOwner:
+    users = set() if created_by is None else {created_by}
+    if owner is None:
+        return AgentOwner(frozenset(users))
+    if owner.startswith(f"{IdPrefix.USER}_"):
+        users.add(owner)
+    return AgentOwner(frozenset(users.union(addressed.get(owner, ()))), lower_ascii(owner) if "@" in owner else None)
