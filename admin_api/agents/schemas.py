@@ -48,7 +48,7 @@ class NewAgent(KeyLifetime):
         default=None,
         description=(
             "The person or team responsible for it: a user's id, an email address or a team name."
-            " A person named here may read why the agent's calls were denied, and is its owner for separation of duties."
+            " A person named here may read why its calls were denied, and is its owner for separation of duties."
         ),
     )
     tags: Tags = Field(default_factory=list)
