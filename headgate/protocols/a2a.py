@@ -12,6 +12,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import RpcCall, RpcRequest, strings_in
+from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
 
 A2A_TOOL: Final = "a2a"
 CARD_OPERATION: Final = "a2a_agent_card"
@@ -59,10 +60,16 @@ _READS: Final = frozenset(
     {"a2a_tasks_get", "a2a_tasks_list", "a2a_tasks_resubscribe", "a2a_push_config_get", "a2a_push_config_list"}
     | CARD_OPERATIONS
 )
-_URL_MEMBERS: Final = frozenset({"uri", "url", "fileWithUri", "file_with_uri"})
+_URL_MEMBERS: Final = frozenset({"uri", "url", "filewithuri", "file_with_uri"})
+"""Folded: a server without regard to case fetches what ``URL`` says."""
+_PARAMS: Final = spellings(
+    *("message", "id", "taskId", "task_id", "contextId", "context_id", "configuration", "metadata"),
+    *("pushNotificationConfig", "push_notification_config", "config", "role", "parts"),
+)
 _URLS_MAX: Final = 64
 _PARTS_MAX: Final = 64
 _KINDS: Final = ("text", "file", "data", "raw", "url")
+_PART: Final = spellings("kind", "type", *_KINDS)
 
 
 class A2aCall(Struct, frozen=True):
@@ -81,7 +88,10 @@ def recognise_card(method: str, path: str) -> A2aCall | None:
 
 
 def recognise(headers: Headers, request: RpcRequest, *, is_named: bool = False) -> A2aCall | None:
-    """The one call of a request; A2A has no batches. ``is_named``: a catalogue says that it is A2A."""
+    """The one call of a request; A2A has no batches. ``is_named``: a catalogue says that it is A2A.
+
+    Raises AmbiguousRequestError, PayloadTooLargeError.
+    """
     if request.is_batch:
         return None
     [call] = request.calls
@@ -96,9 +106,13 @@ def _facts(method: str, call: RpcCall | None) -> JsonObject:
     params = call.params if call is not None and isinstance(call.params, dict) else {}
     message = params.get("message")
     message = message if isinstance(message, dict) else {}
-    urls = [text for name, text in strings_in(params) if name in _URL_MEMBERS]
+    for holder in (params, message):
+        refuse_other_spellings(holder, _PARAMS, within="A2A request")
+    urls = [text for name, text in strings_in(params) if folded(name) in _URL_MEMBERS]
     found = message.get("parts")
     parts = found if isinstance(found, list) else []
+    for part in parts:
+        refuse_other_spellings(part, _PART, within="A2A request")
     if len(urls) > _URLS_MAX or len(parts) > _PARTS_MAX:
         # Policies ask whether all of them may be there.
         raise PayloadTooLargeError(

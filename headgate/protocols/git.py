@@ -19,12 +19,14 @@ from headgate.protocols.content_type import read_content_type
 from headgate.protocols.draft import Effect, ReadCall
 from headgate.protocols.git_pack import PushedCommits
 from headgate.protocols.headers import Headers
+from headgate.protocols.member_names import refuse_other_spellings, spellings
 
 GIT_TOOL: Final = "git"
 _PUSH: Final = "/git-receive-pack"
 _FETCH: Final = "/git-upload-pack"
 _REFS: Final = "/info/refs"
 _LFS: Final = "/info/lfs/objects/batch"
+_LFS_MEMBERS: Final = spellings("operation", "objects", "ref", "transfers", "oid", "size")
 _SERVICES: Final = frozenset({"git-upload-pack", "git-receive-pack"})
 _FETCH_TYPE: Final = "application/x-git-upload-pack-request"
 _ENCODED_SLASH: Final = "%2F"
@@ -104,7 +106,7 @@ class GitRequest(Struct, frozen=True):
 
 def recognise(read_call: ReadCall, headers: Headers, body: Body) -> GitRequest | None:
     """None where the call is none of Git's. Raises AmbiguousRequestError: a push that cannot be read whole, and one of
-    Git's addresses in a spelling that only some servers take for it."""
+    Git's addresses, or a member of Git LFS, in a spelling that only some servers take for it."""
     method, path = read_call.call.method, read_call.path
     if method == "POST":
         _require_plain(path)
@@ -239,7 +241,10 @@ def _lfs(read_call: ReadCall, body: Body) -> GitRequest | None:
     value = body.value if body.kind is BodyKind.JSON else None
     if not isinstance(value, dict):
         return None
+    refuse_other_spellings(value, _LFS_MEMBERS, within="Git LFS request")
     objects = value.get("objects")
+    for one in objects if isinstance(objects, list) else ():
+        refuse_other_spellings(one, _LFS_MEMBERS, within="Git LFS request")
     sizes = [one.get("size") for one in objects if isinstance(one, dict)] if isinstance(objects, list) else []
     facts: JsonObject = {
         "repository": _repository(read_call.path, _LFS),

@@ -16,9 +16,12 @@ from headgate.protocols.body import Body, BodyKind
 from headgate.protocols.graphql_document import read_graphql_document, refuse
 from headgate.protocols.graphql_operation import Operation, OperationKind
 from headgate.protocols.graphql_values import BoundValues
+from headgate.protocols.member_names import refuse_other_spellings, spellings
 from headgate.protocols.query import Pairs
 
 _MEMBERS: Final = frozenset({"query", "operationName", "variables", "extensions"})
+_SPELLINGS: Final = spellings(*_MEMBERS)
+_STORED: Final = spellings("persistedQuery", "version", "sha256Hash")
 _IN_JSON: Final = ("variables", "extensions")
 _TYPENAME: Final = "__typename"
 
@@ -40,6 +43,7 @@ class GraphqlRequest(Struct, frozen=True):
 def read_graphql(method: str, query: Pairs, body: Body) -> GraphqlRequest | None:
     """``body`` was read as JSON. None: there is no text. Raises AmbiguousRequestError and PayloadTooLargeError."""
     members = _from_body(query, body) if method == "POST" else _from_query(query, body)
+    refuse_other_spellings(members, _SPELLINGS, within="GraphQL request")
     text = members.get("query")
     if text is None or text == "":
         return None
@@ -108,9 +112,11 @@ def _check_stored_digest(extensions: JsonValue, text: str) -> None:
         return
     if not isinstance(extensions, dict):
         raise _ambiguous("extensions", "are no object")
+    refuse_other_spellings(extensions, _STORED, within="GraphQL request")
     stored = extensions.get("persistedQuery")
     if stored is None:
         return
+    refuse_other_spellings(stored, _STORED, within="GraphQL request")
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     if not isinstance(stored, dict) or stored.get("sha256Hash") != digest:
         raise _ambiguous("extensions", "name a stored document that is not the one in query")

@@ -12,6 +12,8 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.mcp_names import refuse_message_spellings, refuse_params_spellings
+from headgate.protocols.member_names import first_alike
 from headgate.protocols.names import altered_name, fit_name
 
 type McpId = str | int
@@ -88,7 +90,8 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     """The message in the parsed body of a POST; None where it is not one of MCP.
 
     Raises AmbiguousRequestError: JSON-RPC batches (removed from the protocol in revision 2025-06-18), headers
-    that name another method or tool than the body, and calls that name no tool.
+    that name another method or tool than the body, calls that name no tool, and members in another spelling
+    (``mcp_names``).
     """
     if not has_client_headers(headers):
         return None
@@ -96,7 +99,10 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
         if any(isinstance(one, dict) and one.get("jsonrpc") == "2.0" for one in body):
             raise AmbiguousRequestError("JSON-RPC batches are not part of MCP: send one message in each request")
         return None
-    if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
+    if not isinstance(body, dict):
+        return None
+    refuse_message_spellings(body)
+    if body.get("jsonrpc") != "2.0":
         return None
     if "method" not in body:
         return _response(body)
@@ -111,6 +117,7 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
             f"the id of an MCP request is an integer, or text of at most {_ID_LENGTH_MAX} characters",
             details={"field": "id"},
         )
+    refuse_params_spellings(params)
     covered_params = _without_progress_token(params)
     exchange = _exchange(headers, method, params, request_id)
     covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
@@ -185,14 +192,20 @@ def _response(body: JsonObject) -> McpMessage | None:
 
 
 def _covered(message: JsonObject) -> str | None:
-    """None where it holds a number that is not an integer and lies beyond what a double tells apart (2^53):
-    9007199254740993.0 is read as 9007199254740992, which is another number to a server that reads it exactly."""
+    """None where only the very bytes will do, as they say more than the value.
+
+    A number that is not an integer and lies beyond what a double tells apart (2^53): 9007199254740993.0 is read as
+    9007199254740992, which is another number to a server that reads it exactly. Members that differ only in upper and
+    lower case: their order decides which one counts to a server in Go, and canonical JSON has another order.
+    """
     waiting: list[JsonValue] = [message]
     while waiting:
         value = waiting.pop()
         if isinstance(value, float) and abs(value) >= _EXACT_BELOW:
             return None
         if isinstance(value, dict):
+            if len(value) > 1 and first_alike(value) is not None:
+                return None
             waiting.extend(value.values())
         elif isinstance(value, list):
             waiting.extend(value)

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
+from headgate.protocols.mcp_names import refuse_list_spellings
 
 NAME_CHARACTERS_MAX: Final = 512
 """The protocol recommends 128 at most (revision 2025-11-25, "Tool Names")."""
@@ -61,7 +62,8 @@ class ToolListAnswer(Struct, frozen=True):
 def read_tool_list(body: bytes, *, is_stream: bool) -> ToolListAnswer:
     """``body`` in UTF-8, without content coding; ``is_stream``: it is ``text/event-stream``.
 
-    Raises AmbiguousRequestError: no JSON-RPC message, or tools without a name.
+    Raises AmbiguousRequestError: no JSON-RPC message, tools without a name, or members in a spelling that only some
+    clients read (``mcp_names``).
     """
     try:
         text = body.decode()
@@ -119,6 +121,7 @@ def _part(written: str, data: str, other_lines: tuple[str, ...]) -> _Part:
         raise AmbiguousRequestError("it is no JSON that can be read in exactly one way") from error
     if not isinstance(message, dict):
         raise AmbiguousRequestError("it is no JSON-RPC message")
+    refuse_list_spellings(message)
     return _Part(written, message if _listed(message) is not None else None, other_lines)
 
 

@@ -9,11 +9,13 @@ from typing import Final
 
 from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import ValidationError
+from headgate.protocols.member_names import refuse_other_spellings, spellings
 from headgate.protocols.package import Ecosystem, PackageAction, PackageRequest, unreadable
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _VERSION: Final = re.compile(r"[0-9A-Za-z.+-]{1,200}")
 _LENGTH_BYTES: Final = 4
+_METADATA: Final = spellings("name", "vers")
 _SHORT: Final = {1: "1", 2: "2"}
 
 
@@ -75,6 +77,7 @@ def _published(body: bytes, *, is_coded: bool) -> PackageRequest:
         metadata = parse_strict(body[_LENGTH_BYTES:behind])
     except ValidationError as error:
         raise unreadable("its metadata is no JSON that all read alike") from error
+    refuse_other_spellings(metadata, _METADATA, within="package's metadata")
     name, version = (metadata.get("name"), metadata.get("vers")) if isinstance(metadata, dict) else (None, None)
     if not isinstance(name, str) or not isinstance(version, str) or not _is_version(name, version):
         raise unreadable("its metadata names no crate and version")

@@ -9,11 +9,13 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.protocols.body import Body, BodyKind
+from headgate.protocols.member_names import refuse_other_spellings, spellings
 from headgate.protocols.package import Ecosystem, PackageAction, PackageRequest, unreadable
 
 _SCOPE: Final = re.compile(r"@[A-Za-z0-9~-][A-Za-z0-9._~-]*")
 _NAME: Final = re.compile(r"[A-Za-z0-9~_][A-Za-z0-9._~-]*")
 _VERSION: Final = re.compile(r"[A-Za-z0-9.+^~_-]{1,200}")
+_DOCUMENT: Final = spellings("name", "_id", "_attachments", "versions", "version", "dist-tags")
 _SPECIAL: Final = "-"
 _QUESTIONS: Final = (["ping"], ["whoami"], ["v1", "search"])
 _SLASH_OF_SCOPE: Final = re.compile(r"(/(?:@|%40)[^/%]+)%2[fF]")
@@ -93,6 +95,7 @@ def _published(name: str, body: Body) -> PackageRequest:
     document = body.value if body.kind is BodyKind.JSON and isinstance(body.value, dict) else None
     if document is None:
         raise unreadable("the package is no JSON object")
+    refuse_other_spellings(document, _DOCUMENT, within="package's document")
     if {document.get("name"), document.get("_id", name)} != {name}:
         raise unreadable("its document names another package")
     attachments, versions = document.get("_attachments"), document.get("versions")
@@ -101,6 +104,7 @@ def _published(name: str, body: Body) -> PackageRequest:
     if not isinstance(versions, dict) or len(versions) != 1:
         raise unreadable("it publishes not exactly one version")
     [(version, manifest)] = versions.items()
+    refuse_other_spellings(manifest, _DOCUMENT, within="package's manifest")
     if not isinstance(manifest, dict) or not _is_of(manifest, name, version):
         raise unreadable("its manifest names another package or version")
     return _request(PackageAction.PUBLISH, name, version)

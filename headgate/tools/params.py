@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.body import Body, BodyKind
+from headgate.protocols.member_names import refuse_names_alike, refuse_other_spellings, spellings
 from headgate.protocols.query import Pairs
 from headgate.tools.model import Entry, SegmentKind
 
@@ -70,6 +71,8 @@ def path_variables(entry: Entry, values: Sequence[str]) -> JsonObject:
 def _body_members(body: Body, entry: Entry) -> JsonObject:
     """The members of an object or a form; everything else is one member called ``body``."""
     if body.kind is BodyKind.JSON and isinstance(body.value, dict):
+        refuse_names_alike(body.value, within="body")
+        refuse_other_spellings(body.value, spellings(*entry.mapping.rename_body), within="body")
         return body.value
     if body.kind in (BodyKind.FORM, BodyKind.MULTIPART):
         return _members(body.pairs, entry, "body")

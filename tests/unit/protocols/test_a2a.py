@@ -159,3 +159,24 @@ async def test_what_a_card_says_is_judged_as_a_definition(operation: str, is_str
     [content] = keeps.asked
     assert (content.other_tools is not None) is is_strict
     assert judge.needs_the_whole is is_strict
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"message": MESSAGE, "Message": {**MESSAGE, "taskId": "t2"}},
+        {"message": {**MESSAGE, "TaskId": "t2"}},
+        {"message": {**MESSAGE, "Parts": []}},
+        {"message": {**MESSAGE, "parts": [{"kind": "text", "Kind": "file", "text": "x"}]}},
+        {"message": MESSAGE, "TASK_ID": "t2"},
+    ],
+)
+def test_a_member_in_another_spelling_is_refused(params: dict[str, Any]) -> None:
+    with pytest.raises(AmbiguousRequestError, match="the A2A request can be read in more than one way"):
+        read(rpc("message/send", **params))
+
+
+def test_an_address_is_told_in_whatever_spelling() -> None:
+    part = {"kind": "file", "file": {"uri": "https://a.example/", "URI": "https://b.example/"}, "metadata": {"Id": 1}}
+    draft = read(rpc("message/send", message={**MESSAGE, "parts": [part]}))
+    assert facts(draft)["urls"] == ["https://a.example/", "https://b.example/"]

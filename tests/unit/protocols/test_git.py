@@ -255,3 +255,18 @@ def test_any_bytes_are_read_or_refused(body: bytes) -> None:
         with suppress(AmbiguousRequestError):
             read_push(data)
         assert not PushedCommits(data, is_sha1=True).lead_back(_NEW, _OLD)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"operation":"download","Operation":"upload","objects":[]}',
+        b'{"Operation":"upload"}',
+        b'{"operation":"upload","objects":[],"Objects":[{"oid":"a","size":9}]}',
+        b'{"operation":"upload","objects":[{"oid":"a","size":1,"Size":9}]}',
+    ],
+)
+def test_a_batch_request_in_another_spelling_is_refused(body: bytes) -> None:
+    """Servers of Git LFS in Go decode without regard to case."""
+    with pytest.raises(AmbiguousRequestError, match="the Git LFS request"):
+        read("POST", "/a.git/info/lfs/objects/batch", body, "application/vnd.git-lfs+json")

@@ -234,3 +234,25 @@ def test_no_wrapping_hides_a_mutation(roots: list[str], data: st.DataObject) -> 
     parts = [f"query viewer {{viewer}} mutation M {{ {selections} }}", fragments]
     text = " ".join(data.draw(st.permutations(parts)))
     assert names(text, operationName="M") == ["mutation", *roots]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"Query": "mutation{issueDelete}"},
+        {"query": "{viewer{id}}", "Query": "mutation{issueDelete}"},
+        {"query": "query A{a} mutation B{b}", "operationName": "A", "OperationName": "B"},
+        {"query": "query($a: Int){a(b: $a)}", "variables": {"a": 1}, "Variables": {"a": 2}},
+        {"query": "{a}", "extensions": {"PersistedQuery": {"sha256Hash": "b"}}},
+        {"query": "{a}", "extensions": {"persistedQuery": {"SHA256HASH": "b"}}},
+    ],
+)
+def test_a_member_in_another_spelling_is_refused(message: JsonValue) -> None:
+    """Servers in Go and .NET read ``Query`` for ``query``; alone it would pass for a stored document."""
+    with pytest.raises(AmbiguousRequestError, match="the GraphQL request can be read in more than one way"):
+        post(message)
+
+
+def test_a_query_string_in_another_spelling_is_refused() -> None:
+    with pytest.raises(AmbiguousRequestError):
+        get(Query="{viewer{id}}")

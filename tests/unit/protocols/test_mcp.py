@@ -168,3 +168,42 @@ def test_ambiguous_messages_are_refused(headers: JsonObject, body: JsonValue) ->
 
 def test_headers_that_agree_are_fine() -> None:
     assert recognise({**_HEADERS, "mcp-method": "tools/call", "mcp-name": "create_issue"}, _call()) is not None
+
+
+_EVIL: JsonObject = {"repo": "acme/prod"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        _call(Name="delete_repository", Arguments=_EVIL),
+        _call(ARGUMENTS=_EVIL),
+        _call(_Meta={"progressToken": 1}),
+        _call(**{"ta\u017fk": {}}),
+        _call(arguments={"repo": "acme/test", "Repo": "acme/prod"}),
+        _call(_meta={"ProgressToken": 1}),
+        _call(inputResponses={"q": {"action": "decline", "Action": "accept"}}),
+        {"jsonrpc": "2.0", "id": 1, "method": "ping", "Method": "tools/call", "params": {"name": "x"}},
+        {"jsonrpc": "2.0", "JSONRPC": "2.0", "id": 1, "method": "ping"},
+        {"jsonrpc": "2.0", "id": 1, "result": {"action": "decline"}, "Result": {"action": "accept"}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"action": "decline", "Action": "accept"}},
+        {"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {"sure": False, "Sure": True}}},
+        {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///a", "URI": "file:///b"}},
+        {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "RequestID": 2}},
+        {"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {"ref": {"type": "x", "Type": "y"}}},
+    ],
+)
+def test_a_member_in_another_spelling_is_refused(body: JsonObject) -> None:
+    """SDKs in Go decode without regard to case, and the last one counts."""
+    with pytest.raises(AmbiguousRequestError, match="the MCP message can be read in more than one way"):
+        recognise(_HEADERS, body)
+
+
+def test_members_that_the_protocol_does_not_know_stay() -> None:
+    extensions: JsonObject = {"x-trace": 1, "Vendor": {"Name": "x"}, "_meta": {"io.example/Name": 1, "Name": 2}}
+    assert _recognised(_call(**extensions)).facts["params"] == extensions
+
+
+def test_where_the_order_of_members_may_decide_an_approval_covers_the_bytes() -> None:
+    nested: JsonObject = {"filter": [{"repo": "acme/test", "Repo": "acme/prod"}]}
+    assert _recognised(_call(arguments=nested)).covered_sha256 is None

@@ -94,3 +94,29 @@ def test_what_is_left_is_what_was_not_named(names: list[str], unwanted: set[str]
     unwanted |= set(names[::2])
     left = read_tool_list(read_tool_list(body, is_stream=is_stream).without(unwanted), is_stream=is_stream)
     assert [tool.name for tool in left.tools] == [name for name in names if name not in unwanted]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"result": {"tools": [{"name": "ok"}], "Tools": [{"name": "evil"}]}},
+        {"result": {}, "Result": {"tools": [{"name": "evil"}]}},
+        {"Result": {"tools": [{"name": "evil"}]}},
+        {"result": {"tools": [{"name": "ok", "Name": "evil"}]}},
+        {"result": {"tools": [{"name": "ok", "Description": "ignore all"}]}},
+        {"result": {"tools": [{"name": "ok", "annotations": {"title": "a", "Title": "b"}}]}},
+    ],
+)
+@pytest.mark.parametrize("is_stream", [False, True])
+def test_a_list_that_a_client_without_regard_to_case_reads_otherwise(
+    answer: dict[str, object], is_stream: bool
+) -> None:
+    text = json.dumps({"jsonrpc": "2.0", "id": 1, **answer})
+    with pytest.raises(AmbiguousRequestError, match="some servers take the member"):
+        read_tool_list(f"data: {text}\n\n".encode() if is_stream else text.encode(), is_stream=is_stream)
+
+
+def test_the_properties_of_a_schema_may_differ_in_case_only() -> None:
+    schema = {"type": "object", "properties": {"Name": {}, "name": {}}, "$defs": {"Tools": {}}}
+    tools = [{"name": "a", "inputSchema": schema, "_meta": {"Name": 1}, "x": 1}]
+    assert len(read_tool_list(json.dumps({"id": 1, "result": {"tools": tools}}).encode(), is_stream=False).tools) == 1

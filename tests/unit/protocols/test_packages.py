@@ -277,3 +277,19 @@ def test_nothing_but_a_read_of_a_known_form_reads(
     package = told(draft)
     assert method == "GET" or draft.effect is not Effect.READ
     assert package is None or package[1] is None or "%" not in package[1]
+
+
+def test_metadata_that_an_index_without_regard_to_case_reads_otherwise(catalogues: dict[str, CatalogueIndex]) -> None:
+    """Gitea decodes it in Go, where the last spelling of a name counts."""
+    for metadata in ({"name": "mine", "vers": "1.0.0", "Name": "evil"}, {"name": "mine", "vers": "1", "VERS": "2"}):
+        with pytest.raises(AmbiguousRequestError, match="the package's metadata"):
+            read(catalogues["cargo"], "PUT", "/api/v1/crates/new", crate(metadata))
+    for body in (
+        npm_package(Name="evil"),
+        npm_package(_ID="evil"),
+        npm_package(Versions={"2.0.0": {}}),
+        npm_package(_attachments={}, _Attachments={"evil": {}}),
+        npm_package(versions={"1.0.0": {"name": "@acme/ui", "Name": "evil"}}),
+    ):
+        with pytest.raises(AmbiguousRequestError, match="the package's"):
+            read(catalogues["npm"], "PUT", "/@acme%2fui", body, "application/json")

@@ -11,7 +11,7 @@ from headgate.actions.digest import action_digest
 from headgate.actions.recorded_request import recorded_request
 from headgate.actions.rego_input import rego_input
 from headgate.kernel.canonical_json import parse_strict, sha256_hex
-from headgate.kernel.errors import HeadgateError
+from headgate.kernel.errors import AmbiguousRequestError, HeadgateError
 from headgate.protocols.draft import ActionDraft, Effect
 from headgate.protocols.http_call import HttpCall
 from headgate.tools.interpret import interpret, is_long_document
@@ -292,3 +292,10 @@ def test_the_length_of_a_url_is_that_of_the_one_that_was_sent() -> None:
     assert draft.read_call is not None
     shown = json.loads(draft.read_call.shown)
     assert (shown["path"], shown["url_bytes"]) == ("/a/b", len("https://tool.example/a") + 3001 + len("?q=%41"))
+
+
+@pytest.mark.parametrize("body", [b'{"State":"closed"}', b'{"STATE":"closed","title":"x"}'])
+def test_a_condition_in_another_spelling_is_refused(body: bytes) -> None:
+    """A server without regard to case closes the issue, where Headgate would read an update of it."""
+    with pytest.raises(AmbiguousRequestError, match="State for state|STATE for state"):
+        interpret(_call(body=body), _CATALOGUE)

@@ -64,3 +64,14 @@ def test_two_sources_for_one_name_are_refused(tmp_path: Path, query: str, body: 
 def test_a_body_without_members_is_one_member(tmp_path: Path) -> None:
     assert _params(tmp_path, body=b"text", content_type=b"text/plain")["body"] == "text"
     assert _params(tmp_path, body=b"[1]")["body"] == [1]
+
+
+@pytest.mark.parametrize("body", [b'{"a":1,"A":2}', b'{"tas\xe2\x84\xaa":1,"task":2}', b'{"ID":9}'])
+def test_members_that_differ_in_case_only_are_refused(tmp_path: Path, body: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError, match="the body can be read in more than one way"):
+        _params(tmp_path, body=body)
+
+
+def test_below_the_first_level_they_are_left(tmp_path: Path) -> None:
+    """Maps have keys of people's choice."""
+    assert _params(tmp_path, body=b'{"labels":{"a":1,"A":2}}')["labels"] == {"a": 1, "A": 2}
