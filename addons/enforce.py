@@ -52,7 +52,7 @@ from headgate.kernel.error_body import help_url_of
 from headgate.kernel.errors import AgentUnauthorizedError, HeadgateError
 from headgate.llm_usage.memory import UsageMemory
 from headgate.llm_usage.model import ModelUse, day_of
-from headgate.llm_usage.of_outcome import kept_usage
+from headgate.llm_usage.of_outcome import counted_model, kept_usage
 from headgate.mcp_tools.pins import ToolPins
 from headgate.nlp_policies.message_window import MessageWindow
 from headgate.protocols.draft import ActionDraft
@@ -338,10 +338,11 @@ class Enforce:
         usage = answer.usage(request_bytes=size, is_complete=ending is Ending.COMPLETE)
         if usage is None:
             return None
+        model = counted_model(answer.call.models, usage, organization.prices)
         if organization.reads_usage:
-            use = ModelUse(admitted.execution_id, admitted.agent_id, answer.call.model, day_of(now), usage)
+            use = ModelUse(admitted.execution_id, admitted.agent_id, model, day_of(now), usage)
             self._usage.note(admitted.org_id, use)
-        return kept_usage(answer.call.model, usage, organization.prices, answer.tools)
+        return kept_usage(model, usage, organization.prices, answer.tools)
 
 
 def _read_answer_along(state: FlowState, action: ReadAction) -> None:

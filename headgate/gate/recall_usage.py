@@ -18,7 +18,7 @@ def with_usage(candidate: BoundCandidate, memory: UsageMemory, state: Organizati
     model = candidate.draft.model
     if model is None or not state.reads_usage:
         return candidate
-    summary = memory.summary(state.org_id, candidate.agent_id, model.model, state.prices)
+    summary = memory.summary(state.org_id, candidate.agent_id, model.models, state.prices)
     # The last member in canonical order: of the request's members none sorts after it.
     member = b',"usage":' + canonical_bytes(summary) + b"}"
     request = candidate.request[:-1] + member if candidate.request else candidate.request

@@ -6,7 +6,7 @@ twice once its outcome is on record.
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final
@@ -118,16 +118,16 @@ class UsageMemory:
             after.add(use.agent_id, use.model, _counts_of(use))
         self._organizations[org_id] = after
 
-    def summary(self, org_id: str, agent_id: str, model: str, prices: Prices) -> JsonObject:
-        """``input.usage`` of the agent's next call, to ``model``."""
+    def summary(self, org_id: str, agent_id: str, named: Sequence[str], prices: Prices) -> JsonObject:
+        """``input.usage`` of the agent's next call, which one of the models ``named`` answers."""
         organization = self._of(org_id)
         models = organization.agents.get(agent_id, {})
         return {
             "day": self._day,
             "view": self._view(organization).value,
-            "price_known": prices.of(model) is not None,
+            "price_known": all(prices.of(model) is not None for model in named),
             "agent": shown_counts(models, prices),
-            "model": shown_counts({model: models[model]} if model in models else {}, prices),
+            "model": shown_counts({model: models[model] for model in named if model in models}, prices),
             "organization": shown_counts(organization.all_agents, prices),
         }
 

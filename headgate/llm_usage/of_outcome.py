@@ -6,6 +6,7 @@ cost_usd, tool_calls}``. ``cost_usd`` is null where the price was not known.
 
 import json
 from collections.abc import Sequence
+from math import inf
 from typing import Any, Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
@@ -16,6 +17,19 @@ from headgate.protocols.llm_answer import Usage
 MEMBER: Final = "llm"
 _MEMBER_BYTES: Final = b'"llm":{"cost_usd":'
 _NUMBERS: Final = ("tokens_in", "tokens_cached", "tokens_cache_written", "tokens_out")
+
+
+def counted_model(models: Sequence[str], usage: Usage, prices: Prices) -> str:
+    """The one of ``models`` that this use counts for: the dearest, and one without a price before all, since the
+    provider chose which of them answered. Not empty."""
+    counts = Counts()
+    counts.add(usage)
+
+    def cost_usd(model: str) -> float:
+        cost = prices.cost_usd([(model, counts)])
+        return inf if cost is None else cost
+
+    return max(models, key=cost_usd)
 
 
 def kept_usage(model: str, usage: Usage, prices: Prices, tools: Sequence[str]) -> JsonObject:

@@ -74,6 +74,7 @@ _LLM: Final = Members(
         "provider": _TEXT,
         "api": _TEXT,
         "model": _TEXT,
+        "models": None,
         "stream": _TEXT,
         "messages": _TEXT,
         "system": _TEXT,

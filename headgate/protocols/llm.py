@@ -13,15 +13,14 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_models import named_models
 from headgate.protocols.llm_names import refuse_llm_spellings
-from headgate.protocols.llm_tools import offered_tools, tool_results
+from headgate.protocols.llm_output_limit import output_limit
+from headgate.protocols.llm_tools import as_list, offered_tools, tool_results
 
-_MODEL_CHARACTERS_MAX: Final = 256
 _VERSION_HEADER: Final = "anthropic-version"
-_LIMITS: Final = (
-    *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_response_output_tokens"),
-    *("maxOutputTokens", "maxTokens"),
-)
+_VERSION_MEMBER: Final = "anthropic_version"
+_STREAMS_UNLESS_TOLD: Final = frozenset({LlmForm.OLLAMA_CHAT, LlmForm.OLLAMA_GENERATE})
 
 
 COUNT_TOKENS: Final = "count_tokens"
@@ -30,10 +29,15 @@ COUNT_TOKENS: Final = "count_tokens"
 
 class ModelCall(Struct, frozen=True):
     """Which model is asked, and in which form it answers. ``model``: the provider, a slash and the name, of which
-    characters that cannot be seen are replaced."""
+    characters that cannot be seen are replaced. ``fallbacks``: the others that may answer instead, named alike."""
 
     model: str
     form: LlmForm
+    fallbacks: tuple[str, ...] = ()
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return (self.model, *self.fallbacks)
 
 
 class LlmRequest(Struct, frozen=True):
@@ -53,34 +57,54 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
     if endpoint is None or not isinstance(body, dict):
         return None
     refuse_llm_spellings(body, is_model_named=endpoint.model is not None)
-    messages = _MESSAGES_OF[endpoint.form](body)
-    model = body.get("model") if endpoint.model is None else endpoint.model
-    if messages is None or not isinstance(model, str) or not 0 < len(model) <= _MODEL_CHARACTERS_MAX:
+    form = _form(endpoint, body)
+    messages = _MESSAGES_OF[form](body)
+    models = named_models(body, endpoint.model)
+    if messages is None or models is None or (form is LlmForm.MESSAGES and not _is_anthropic(endpoint, headers, body)):
         return None
-    if endpoint.form is LlmForm.MESSAGES and not _is_anthropic(endpoint, headers, body):
+    stream = _stream(form, body) if endpoint.stream is None else endpoint.stream
+    if stream is None:
         return None
-    stream = body.get("stream", False) if endpoint.stream is None else endpoint.stream
-    if not isinstance(stream, bool):
-        return None
-    facts = {**asked(endpoint.provider, endpoint.form, model, body, messages), "stream": stream}
+    facts = {**asked(endpoint.provider, form, models, body, messages), "stream": stream}
     call = None
     if endpoint.operation != COUNT_TOKENS:
-        call = ModelCall(f"{endpoint.provider}/{_shown(model)}", endpoint.form)
+        first, *others = (f"{endpoint.provider}/{_shown(model)}" for model in models)
+        call = ModelCall(first, form, tuple(others))
     return LlmRequest(endpoint.operation, facts, call)
 
 
-def asked(provider: str, form: LlmForm, model: str, body: JsonObject, messages: list[JsonValue]) -> JsonObject:
-    """The members of ``input.llm`` that all ways to ask have."""
+def asked(
+    provider: str, form: LlmForm, models: tuple[str, ...], body: JsonObject, messages: list[JsonValue]
+) -> JsonObject:
+    """The members of ``input.llm`` that all ways to ask have. ``models``: none where a session names none."""
+    names: list[JsonValue] = list(models)
     return {
         "provider": provider,
         "api": form,
-        "model": model,
+        "model": models[0] if models else "",
+        "models": names,
         "messages": len(messages),
         "system": _has_system(body, messages),
-        "max_tokens": _max_tokens(body),
+        "max_tokens": output_limit(form, body),
         "tools": offered_tools(body, messages),
         "tool_results": tool_results(messages),
     }
+
+
+def _stream(form: LlmForm, body: JsonObject) -> bool | None:
+    """Whether the answer is streamed; None where nobody can tell. SDKs send null for what is not set, and servers take
+    it for that."""
+    stream = body.get("stream")
+    if stream is None:
+        return form in _STREAMS_UNLESS_TOLD
+    return stream if isinstance(stream, bool) else None
+
+
+def _form(endpoint: LlmEndpoint, body: JsonObject) -> LlmForm:
+    """Of a model that Bedrock invokes, its maker chose the form: only Anthropic's names a version."""
+    if endpoint.provider != BEDROCK or endpoint.form is not LlmForm.MESSAGES or _VERSION_MEMBER in body:
+        return endpoint.form
+    return LlmForm.COMPLETIONS if "prompt" in body else LlmForm.CHAT_COMPLETIONS
 
 
 def _shown(model: str) -> str:
@@ -90,7 +114,7 @@ def _shown(model: str) -> str:
 
 def _is_anthropic(endpoint: LlmEndpoint, headers: JsonObject, body: JsonObject) -> bool:
     if endpoint.provider in (BEDROCK, GOOGLE):
-        return isinstance(body.get("anthropic_version"), str)
+        return isinstance(body.get(_VERSION_MEMBER), str)
     return isinstance(headers.get(_VERSION_HEADER), str)
 
 
@@ -102,14 +126,28 @@ def _with_roles(body: JsonObject) -> list[JsonValue] | None:
 
 
 def _contents(body: JsonObject) -> list[JsonValue] | None:
-    contents = body.get("contents")
-    if not isinstance(contents, list) or not contents:
+    contents = as_list(body.get("contents"))
+    if not contents:
         return None
-    return contents if all(isinstance(one, dict) and isinstance(one.get("parts"), list) for one in contents) else None
+    found: list[JsonValue] = []
+    for one in contents:
+        parts = as_list(one.get("parts")) if isinstance(one, dict) else None
+        if not isinstance(one, dict) or parts is None:
+            return None
+        found.append({**one, "parts": parts})
+    return found
 
 
 def items_of(body: JsonObject) -> list[JsonValue] | None:
-    value = body.get("input", [] if isinstance(body.get("prompt"), dict) else None)
+    value = body.get("input")
+    if value is None:
+        # A response may go on from what the provider keeps, without a new word.
+        is_kept = (
+            isinstance(body.get("prompt"), dict)
+            or isinstance(body.get("previous_response_id"), str)
+            or isinstance(body.get("conversation"), str | dict)
+        )
+        return [] if is_kept else None
     if isinstance(value, str):
         return [value]
     return value if isinstance(value, list) and all(isinstance(one, dict) for one in value) else None
@@ -117,7 +155,9 @@ def items_of(body: JsonObject) -> list[JsonValue] | None:
 
 def _text_input(body: JsonObject) -> list[JsonValue] | None:
     """A text, texts, tokens or lists of tokens."""
-    value = body.get("input", body.get("prompt"))
+    value = body.get("input")
+    if value is None:
+        value = body.get("prompt")
     if isinstance(value, str):
         return [value]
     return value if isinstance(value, list) and value else None
@@ -125,7 +165,24 @@ def _text_input(body: JsonObject) -> list[JsonValue] | None:
 
 def _content(body: JsonObject) -> list[JsonValue] | None:
     content = body.get("content")
-    return [content] if isinstance(content, dict) and isinstance(content.get("parts"), list) else None
+    return [content] if isinstance(content, dict) and as_list(content.get("parts")) is not None else None
+
+
+def _inputs(body: JsonObject) -> list[JsonValue] | None:
+    value = body.get("inputs")
+    if isinstance(value, list):
+        return value or None
+    return [value] if isinstance(value, str | dict) else None
+
+
+def _turns_or_none(body: JsonObject) -> list[JsonValue] | None:
+    """Without messages, Ollama loads the model, or unloads it."""
+    return [] if body.get("messages") in (None, []) else _with_roles(body)
+
+
+def _prompt_or_none(body: JsonObject) -> list[JsonValue] | None:
+    prompt = body.get("prompt")
+    return [] if prompt is None else [prompt] if isinstance(prompt, str) else None
 
 
 _MESSAGES_OF: Final[Mapping[LlmForm, Callable[[JsonObject], list[JsonValue] | None]]] = MappingProxyType(
@@ -138,6 +195,10 @@ _MESSAGES_OF: Final[Mapping[LlmForm, Callable[[JsonObject], list[JsonValue] | No
         LlmForm.GENERATE_CONTENT: _contents,
         LlmForm.EMBED_CONTENT: _content,
         LlmForm.CONVERSE: _with_roles,
+        LlmForm.COHERE_CHAT: _with_roles,
+        LlmForm.INFERENCE: _inputs,
+        LlmForm.OLLAMA_CHAT: _turns_or_none,
+        LlmForm.OLLAMA_GENERATE: _prompt_or_none,
     }
 )
 
@@ -146,15 +207,3 @@ def _has_system(body: JsonObject, messages: list[JsonValue]) -> bool:
     if any(body.get(name) for name in ("system", "instructions", "systemInstruction", "system_instruction")):
         return True
     return any(isinstance(one, dict) and one.get("role") in ("system", "developer") for one in messages)
-
-
-def _max_tokens(body: JsonObject) -> int | None:
-    """The smallest limit that the request names; None where it names none."""
-    found: list[int] = []
-    for holder in (body, body.get("generationConfig"), body.get("inferenceConfig")):
-        if isinstance(holder, dict):
-            for name in _LIMITS:
-                value = holder.get(name)
-                if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-                    found.append(value)
-    return min(found, default=None)

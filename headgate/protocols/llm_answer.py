@@ -1,9 +1,10 @@
 """What the answer of a language model says of the tokens that it took, and which tools the model wants to call.
 
 Sources: the API references of OpenAI (chat completions, "include usage"; responses, ``response.completed``), Anthropic
-("Streaming messages": usage in ``message_start`` and ``message_delta``), Gemini (``usageMetadata``) and Amazon Bedrock
-(``TokenUsage``), as of November 2026. Pure. Lenient, unlike the reading of requests: nothing here decides about a call,
-and an answer that says nothing readable is estimated.
+("Streaming messages": usage in ``message_start`` and ``message_delta``), Gemini (``usageMetadata``), Amazon Bedrock
+(``TokenUsage``), Cohere (``usage.tokens``) and Ollama (``prompt_eval_count``, ``eval_count``), as of November 2026.
+Pure. Lenient, unlike the reading of requests: nothing here decides about a call, and an answer that says nothing
+readable is estimated.
 """
 
 import base64
@@ -26,7 +27,8 @@ _TOKENS_MAX: Final = 1_000_000_000
 
 # What a model wrote, in any of the forms, with the quotation marks that end it. Possessive: it reads each byte once.
 _WRITTEN: Final = re.compile(
-    rb'"(?:content|text|arguments|partial_json|delta|thinking|reasoning|reasoning_content|refusal)"\s*:\s*'
+    rb'"(?:content|text|arguments|partial_json|delta|thinking|reasoning|reasoning_content|refusal|response|'
+    rb'generated_text|generation)"\s*:\s*'
     rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"'
 )
 _BEGUN: Final = re.compile(_WRITTEN.pattern.removesuffix(b'"') + rb"\\?\Z")
@@ -74,7 +76,7 @@ class LlmAnswerReader:
 
     def message(self, body: bytes) -> None:
         """A whole answer, in JSON. Raises nothing."""
-        for data in _chunks_of(body) if self._form is LlmForm.MESSAGES else [body]:
+        for data in _messages_in(self._form, body):
             for match in _WRITTEN.finditer(data):
                 self._written_bytes += len(match[1])
             self._take(data)
@@ -140,6 +142,8 @@ class LlmAnswerReader:
 
     def _take_usage(self, message: Mapping[str, Any]) -> None:
         found = [_inner(message, *path) for path in _USAGE_PLACES]
+        if self._form in _OF_OLLAMA and message.get("done") is True:
+            found.append(message)
         numbers = [one for one in found if isinstance(one, dict)]
         for one in numbers:
             self._said |= _numbers(one)
@@ -158,6 +162,7 @@ _USAGE_PLACES: Final = (
     ("response", "usage"),  # OpenAI, response.completed
     ("x_groq", "usage"),
     ("usageMetadata",),
+    ("delta", "usage"),  # Cohere, message-end
 )
 
 
@@ -173,6 +178,12 @@ def _data_of(events: bytes) -> Iterator[bytes]:
         elif not line and data:
             yield b"\n".join(data)
             data = []
+
+
+def _messages_in(form: LlmForm, body: bytes) -> list[bytes]:
+    if form in _OF_OLLAMA:
+        return body.splitlines()
+    return _chunks_of(body) if form in _INVOKED else [body]
 
 
 def _chunks_of(body: bytes) -> list[bytes]:
@@ -206,7 +217,10 @@ def _plain_numbers(members: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-_DETAILS: Final = frozenset({"prompt_tokens_details", "input_tokens_details"})
+_OF_OLLAMA: Final = (LlmForm.OLLAMA_CHAT, LlmForm.OLLAMA_GENERATE)
+_INVOKED: Final = (LlmForm.MESSAGES, LlmForm.CHAT_COMPLETIONS, LlmForm.COMPLETIONS)
+"""Forms of models that Bedrock invokes."""
+_DETAILS: Final = frozenset({"prompt_tokens_details", "input_tokens_details", "tokens"})
 _OUT: Final[Mapping[LlmForm, Sequence[str]]] = {
     LlmForm.GENERATE_CONTENT: ("candidatesTokenCount", "thoughtsTokenCount"),
     LlmForm.EMBED_CONTENT: ("candidatesTokenCount",),
@@ -234,8 +248,10 @@ def _in_one_form(form: LlmForm, said: Mapping[str, int]) -> Usage | None:
         out = _sum(said, _OUT[form])
         cached = said.get("cachedContentTokenCount", 0)
     else:
-        given = _first(said, "prompt_tokens", "input_tokens", "total_tokens")
-        out = _first(said, "completion_tokens", "output_tokens")
+        given = _first(
+            said, "prompt_tokens", "input_tokens", "total_tokens", "tokens.input_tokens", "prompt_eval_count"
+        )
+        out = _first(said, "completion_tokens", "output_tokens", "tokens.output_tokens", "eval_count")
         cached = (
             _first(
                 said,
@@ -260,13 +276,16 @@ def _first(said: Mapping[str, int], *names: str) -> int | None:
 
 
 def _tool_names(message: Mapping[str, Any]) -> Iterator[str]:
-    """OpenAI's ``tool_calls``, items of OpenAI's responses, Anthropic's ``tool_use``, Gemini's ``functionCall``,
-    Bedrock's ``toolUse``."""
+    """OpenAI's ``tool_calls`` (Ollama's and Cohere's stand in the message), items of OpenAI's responses, Anthropic's
+    ``tool_use``, Gemini's ``functionCall``, Bedrock's ``toolUse``."""
     for choice in _objects(message.get("choices")):
         for said in (choice.get("message"), choice.get("delta")):
             calls = [*_objects(_inner(said, "tool_calls")), {"function": _inner(said, "function_call")}]
             for call in calls:
                 yield from _texts(_inner(call, "function", "name"), _inner(call, "custom", "name"))
+    started = _inner(message, "delta", "message", "tool_calls")
+    for call in [*_objects(_inner(message, "message", "tool_calls")), started]:
+        yield from _texts(_inner(call, "function", "name"))
     ended = _inner(message, "response", "output")
     for item in [message.get("item"), *_objects(message.get("output")), *_objects(ended)]:
         kind = _inner(item, "type")

@@ -1,8 +1,8 @@
 """Which addresses are those of language models: provider, form of the body and model, by host and path.
 
 Sources: the providers' API references (OpenAI and compatible servers, Anthropic, Gemini and Vertex AI, Azure OpenAI,
-Amazon Bedrock), as of November 2026. A path that no reference documents is no endpoint: at another host, only the usual
-prefixes of compatible servers count.
+Amazon Bedrock, Cohere, Hugging Face, Ollama), as of November 2026. A path that no reference documents is no endpoint:
+at another host, only the usual prefixes of compatible servers count.
 """
 
 import re
@@ -32,6 +32,10 @@ class LlmForm(StrEnum):
     EMBED_CONTENT = "embed_content"
     CONVERSE = "converse"
     REALTIME = "realtime"
+    COHERE_CHAT = "cohere_chat"
+    INFERENCE = "inference"
+    OLLAMA_CHAT = "ollama_chat"
+    OLLAMA_GENERATE = "ollama_generate"
 
 
 class LlmEndpoint(Struct, frozen=True):
@@ -57,6 +61,23 @@ _SUFFIXES: Final[Mapping[str, tuple[tuple[str, str, LlmForm], ...]]] = MappingPr
         "count_tokens": (("/messages/count_tokens", "count_tokens", LlmForm.MESSAGES),),
     }
 )
+_COHERE_HOSTS: Final = frozenset({"api.cohere.com", "api.cohere.ai"})
+_COHERE_CHAT: Final = "/v2/chat"
+LOOPBACK_HOSTS: Final = frozenset({"127.0.0.1", "::1", "localhost"})
+"""Where Ollama's own addresses count: elsewhere ``/api/chat`` may be a message to people."""
+_OLLAMA: Final[Mapping[str, tuple[str, LlmForm]]] = MappingProxyType(
+    {"/api/chat": ("chat", LlmForm.OLLAMA_CHAT), "/api/generate": ("complete", LlmForm.OLLAMA_GENERATE)}
+)
+_HUGGING_FACE: Final[Mapping[str, re.Pattern[str]]] = MappingProxyType(
+    {
+        "router.huggingface.co": re.compile(r"/hf-inference/models/(?P<model>[^/]+(?:/[^/]+)?)"),
+        "api-inference.huggingface.co": re.compile(r"/models/(?P<model>[^/]+(?:/[^/]+)?)"),
+    }
+)
+_HUGGING_FACE_CHAT: Final = "/v1/chat/completions"
+_HUGGING_FACE_PIPELINE: Final = re.compile(r"(?P<model>.+)/pipeline/(?P<task>[a-z-]+)")
+_VECTORS: Final = frozenset({"feature-extraction", "sentence-similarity"})
+"""Tasks of Hugging Face whose answer is no text."""
 _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
     {
         "api.openai.com": ("openai", frozenset({"/v1"})),
@@ -80,6 +101,7 @@ _PROVIDERS: Final[Mapping[str, tuple[str, frozenset[str]]]] = MappingProxyType(
         "api.voyageai.com": ("voyage", frozenset({"/v1"})),
         "api.jina.ai": ("jina", frozenset({"/v1"})),
         "router.huggingface.co": ("huggingface", frozenset({"/v1"})),
+        "api-inference.huggingface.co": ("huggingface", frozenset()),
     }
 )
 _COMPATIBLE: Final = ("compatible", frozenset({"/v1", "/api/v1", "/openai/v1"}))
@@ -91,8 +113,8 @@ _VERTEX_PREFIX: Final = r"/v1(?:beta1)?/projects/[^/]+/locations/[^/]+"
 _VERTEX_PATH: Final = re.compile(
     _VERTEX_PREFIX + r"/(?:publishers/[^/]+/models|endpoints)/(?P<model>[^/:]+):(?P<verb>[A-Za-z]+)"
 )
-_CLAUDE_PATH: Final = re.compile(
-    _VERTEX_PREFIX + r"/publishers/anthropic/models/(?P<model>[^/:]+):(?P<verb>rawPredict|streamRawPredict)"
+_RAW_PATH: Final = re.compile(
+    _VERTEX_PREFIX + r"/publishers/(?P<publisher>[^/]+)/models/(?P<model>[^/:]+):(?P<verb>rawPredict|streamRawPredict)"
 )
 _VERTEX_OPENAI: Final = re.compile(_VERTEX_PREFIX + r"/endpoints/openapi")
 _GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/(?:models|tunedModels)/(?P<model>[^/:]+):(?P<verb>[A-Za-z]+)")
@@ -144,10 +166,19 @@ def is_provider(host: str) -> bool:
 
 def llm_endpoint(host: str, path: str) -> LlmEndpoint | None:
     """``host`` and ``path`` normalised. None where the address is not one of a language model."""
+    if host in _HUGGING_FACE:
+        endpoint = _hugging_face(host, path)
+        if endpoint is not None:
+            return endpoint
     last = path[path.rfind("/") + 1 :]
     suffixes = _SUFFIXES.get(last)
     if suffixes is not None:
         return _by_suffix(host, path, suffixes)
+    if path in _OLLAMA and host in LOOPBACK_HOSTS:
+        operation, form = _OLLAMA[path]
+        return LlmEndpoint(_COMPATIBLE[0], operation, form)
+    if path == _COHERE_CHAT and host in _COHERE_HOSTS:
+        return LlmEndpoint("cohere", "chat", LlmForm.COHERE_CHAT)
     if ":" in last:
         return _gemini(host, path)
     return _bedrock(host, path) if path.startswith("/model/") else None
@@ -190,16 +221,30 @@ def _by_suffix(host: str, path: str, suffixes: tuple[tuple[str, str, LlmForm], .
 
 def _gemini(host: str, path: str) -> LlmEndpoint | None:
     vertex = _VERTEX_HOST.fullmatch(host) is not None
-    claude = _CLAUDE_PATH.fullmatch(path) if vertex else None
-    if claude is not None:
-        is_stream = claude["verb"] == "streamRawPredict"
-        return _named(GOOGLE, "chat", LlmForm.MESSAGES, claude["model"], stream=is_stream)
+    raw = _RAW_PATH.fullmatch(path) if vertex else None
+    if raw is not None:
+        # Publishers choose the form: Anthropic its own, Mistral and others that of chat completions.
+        form = LlmForm.MESSAGES if raw["publisher"] == "anthropic" else LlmForm.CHAT_COMPLETIONS
+        return _named(GOOGLE, "chat", form, raw["model"], stream=raw["verb"] == "streamRawPredict")
     match = (_VERTEX_PATH if vertex else _GEMINI_PATH).fullmatch(path)
     verb = None if match is None else _GEMINI_VERBS.get(match["verb"])
     if match is None or verb is None:
         return None
     provider = GOOGLE if vertex or host in _PROVIDERS else "compatible"
     return _named(provider, verb[0], verb[1], match["model"], stream=verb[2])
+
+
+def _hugging_face(host: str, path: str) -> LlmEndpoint | None:
+    """Models by their names in the address: completions, and tasks whose answer is a text."""
+    pipeline = _HUGGING_FACE_PIPELINE.fullmatch(path)
+    is_chat = path.endswith(_HUGGING_FACE_CHAT)
+    address = path.removesuffix(_HUGGING_FACE_CHAT) if pipeline is None else pipeline["model"]
+    match = _HUGGING_FACE[host].fullmatch(address)
+    if match is None or (pipeline is not None and pipeline["task"] in _VECTORS):
+        return None
+    if is_chat:
+        return _named("huggingface", "chat", LlmForm.CHAT_COMPLETIONS, match["model"], stream=None)
+    return _named("huggingface", "complete", LlmForm.INFERENCE, match["model"], stream=None)
 
 
 def _bedrock(host: str, path: str) -> LlmEndpoint | None:

@@ -7,11 +7,14 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
 
 _MODEL: Final = "model"
+_MODELS: Final = (_MODEL, "models")
 _REQUEST: Final = spellings(
     *(_MODEL, "messages", "input", "prompt", "contents", "content", "stream", "tools", "functions", "toolConfig"),
     *("system", "instructions", "systemInstruction", "system_instruction", "models", "previous_response_id"),
     *("conversation", "anthropic_version", "generationConfig", "inferenceConfig", "max_tokens"),
     *("max_completion_tokens", "max_output_tokens", "max_response_output_tokens", "maxOutputTokens", "maxTokens"),
+    *("fallbacks", "inputs", "generation_config", "options", "num_predict", "parameters", "max_new_tokens"),
+    "additionalModelRequestFields",
 )
 _MESSAGE: Final = spellings(
     *("role", "type", "content", "parts", "text", "name", "tools", "tool_call_id", "call_id", "output"),
@@ -19,6 +22,10 @@ _MESSAGE: Final = spellings(
 )
 _TOOL: Final = spellings(
     *("type", "name", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations")
+)
+_HOLDERS: Final = (
+    *("generationConfig", "generation_config", "inferenceConfig", "toolConfig", "options", "parameters"),
+    "additionalModelRequestFields",
 )
 _TOOLS_INSIDE: Final = ("function", "custom", "toolSpec", "functionDeclarations", "function_declarations")
 _WITHIN: Final = "request to a language model"
@@ -30,11 +37,11 @@ def refuse_llm_spellings(body: JsonObject, *, is_model_named: bool) -> None:
 
     Raises AmbiguousRequestError.
     """
-    if not is_model_named and not any(folded(name) == _MODEL for name in body):
+    if not is_model_named and not any(folded(name) in _MODELS for name in body):
         return
     refuse_other_spellings(body, _REQUEST, within=_WITHIN)
     config = body.get("toolConfig")
-    for name in ("generationConfig", "inferenceConfig", "toolConfig"):
+    for name in _HOLDERS:
         refuse_other_spellings(body.get(name), _REQUEST, within=_WITHIN)
     for name in ("messages", "contents", "input", "content"):
         for message in _list(body.get(name)):

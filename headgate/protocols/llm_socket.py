@@ -54,7 +54,8 @@ def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> Js
     model = body.get("model", named)
     if not isinstance(model, str) or len(model) > _MODEL_CHARACTERS_MAX:
         return None
-    return {**asked(provider, form, model, body, items), "stream": True, "event": event}
+    models = (model,) if model else ()
+    return {**asked(provider, form, models, body, items), "stream": True, "event": event}
 
 
 def _named(query: JsonObject) -> str | None:

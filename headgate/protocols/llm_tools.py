@@ -26,6 +26,13 @@ _PIECE_KINDS: Final = ("text", "input_text", "output_text")
 _GEMINI_NAMES: Final = ("functionDeclarations", "function_declarations")
 
 
+def as_list(value: JsonValue) -> list[JsonValue] | None:
+    """Google's servers read one object where a list stands as a list of one. None: neither."""
+    if isinstance(value, dict):
+        return [value]
+    return value if isinstance(value, list) else None
+
+
 def offered_tools(body: JsonObject, items: list[JsonValue]) -> list[JsonValue]:
     """Names in the order of the request; of a tool without a name its type, of Gemini's hosted tools the member. Items
     of OpenAI's responses may bring tools, too (``additional_tools``, ``tool_search_output``)."""
@@ -35,7 +42,7 @@ def offered_tools(body: JsonObject, items: list[JsonValue]) -> list[JsonValue]:
         *(body.get("tools"), body.get("functions"), config.get("tools") if isinstance(config, dict) else None),
         *(item.get("tools") for item in items if isinstance(item, dict)),
     ):
-        for tool in tools if isinstance(tools, list) else ():
+        for tool in as_list(tools) or ():
             for name in _names(tool):
                 if len(found) == NAMES_MAX:
                     return found
@@ -57,7 +64,7 @@ def _names(tool: JsonValue) -> Iterator[str]:
         return
     for member, value in tool.items():
         if member in _GEMINI_NAMES:
-            for one in value if isinstance(value, list) else ():
+            for one in as_list(value) or ():
                 yield from _names(one)
         else:
             yield member

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.protocols.llm_tools import is_tool_result
+from headgate.protocols.llm_tools import as_list, is_tool_result
 from headgate.provenance.model import SourceKind
 
 _INSTRUCTIONS: Final = ("system", "developer")
@@ -33,8 +33,8 @@ def _told(body: JsonObject) -> Iterator[tuple[SourceKind, str]]:
         messages = body.get(name)
         if isinstance(messages, str):
             yield SourceKind.PROMPT, messages
-        elif isinstance(messages, list):
-            for message in messages:
+        else:
+            for message in as_list(messages) or ():
                 if isinstance(message, dict):
                     yield from _message(message)
 

@@ -98,6 +98,54 @@ reason := sprintf("a completion by %v", [input.http.host]) if plain
 plain if {
 	completion
 	count(hosted) == 0
+	not unread
+}
+
+require_approval contains message if {
+	completion
+	unread
+	message := sprintf("the gate cannot read this request to %v as a completion", [input.http.host])
+}
+
+unread if {
+	not over_a_socket
+	input.tool != "llm"
+	not asks_for_no_text
+}
+
+# What an address answers that is no text of a model.
+no_text := {
+	"embeddings", "moderations", "responses/input_tokens", "messages/count_tokens", "embed", "rerank", "classify",
+	"tokenize", "detokenize", "contextualizedembeddings", "multimodalembeddings", "translate",
+}
+
+no_text_local := {"/v1/embeddings", "/v1/moderations", "/v1/responses/input_tokens", "/v1/messages/count_tokens"} |
+	{"/api/embed", "/api/embeddings", "/api/show"}
+
+no_text_shapes := [
+	`:(countTokens|embedContent|batchEmbedContents)$`,
+	`^/(openai/deployments/[^/]+|openai|openai/v1|models)/embeddings$`,
+	`^/anthropic/v1/messages/count_tokens$`,
+	`^/hf-inference/models/[^/]+(/[^/]+)?/pipeline/(feature-extraction|sentence-similarity)$`,
+	`^/model/((us|us-gov|eu|apac|global)\.)?(amazon\.titan-embed|amazon\.rerank|cohere\.embed|cohere\.rerank)-[^/]+/invoke$`,
+]
+
+asks_for_no_text if {
+	some prefix, _ in providers[input.http.host]
+	startswith(input.http.path, prefix)
+	trim_prefix(input.http.path, prefix) in no_text
+}
+
+asks_for_no_text if {
+	not providers[input.http.host]
+	input.http.path in no_text_local
+}
+
+asks_for_no_text if {
+	some shape in shapes
+	regex.match(shape.host, input.http.host)
+	some ending in no_text_shapes
+	regex.match(ending, input.http.path)
 }
 
 require_approval contains message if {
@@ -205,7 +253,7 @@ hosted contains name if {
 }
 
 read_below := {
-	"tools", "toolConfig", "tool_config", "model", "models", "prompt", "extra_body", "additionalModelRequestFields",
+	"tools", "toolConfig", "tool_config", "model", "models", "fallbacks", "prompt", "extra_body", "additionalModelRequestFields",
 }
 
 folded(name) := replace(lower(name), "_", "")
@@ -274,8 +322,21 @@ model_names contains name if {
 	some name in body.models
 }
 
+# OpenRouter's, in Anthropic's form.
+model_names contains name if {
+	is_array(body.fallbacks)
+	some name in body.fallbacks
+}
+
+model_names contains name if {
+	is_array(body.fallbacks)
+	some fallback in body.fallbacks
+	name := fallback.model
+}
+
 hosted contains "models in a form that this policy does not know" if {
-	models := object.get(body, "models", null)
+	some member in {"models", "fallbacks"}
+	models := object.get(body, member, null)
 	models != null
 	not is_array(models)
 }

@@ -15,15 +15,21 @@ asks_a_model if {
 	input.operation in {"chat", "respond", "complete"}
 }
 
-listed if {
+listed(name) if {
 	some prefix in models
-	startswith(input.llm.model, prefix)
+	startswith(name, prefix)
 }
+
+# The one that is asked, and those that may answer instead (OpenRouter's `models` and `fallbacks`).
+named contains input.llm.model
+
+named contains name if some name in input.llm.models
 
 require_approval contains message if {
 	asks_a_model
-	not listed
-	message := sprintf("%v is a model that nobody has listed", [input.llm.model])
+	some name in named
+	not listed(name)
+	message := sprintf("%v is a model that nobody has listed", [name])
 }
 
 deny contains message if {

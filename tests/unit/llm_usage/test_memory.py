@@ -37,8 +37,8 @@ def _use(execution: str, agent: str = "agt", model: str = "openai/m", day: str =
     return ModelUse(execution, agent, model, day, Usage(**{"tokens_in": 100, "tokens_out": 10, **more}))
 
 
-def _summary(memory: UsageMemory, agent: str = "agt", model: str = "openai/m", prices: Prices = PRICES) -> Any:
-    return memory.summary("org", agent, model, prices)
+def _summary(memory: UsageMemory, agent: str = "agt", *models: str, prices: Prices = PRICES) -> Any:
+    return memory.summary("org", agent, models or ("openai/m",), prices)
 
 
 def test_the_first_call_of_a_day_finds_nothing(memory: UsageMemory) -> None:
@@ -46,6 +46,14 @@ def test_the_first_call_of_a_day_finds_nothing(memory: UsageMemory) -> None:
     assert (found["day"], found["view"], found["price_known"]) == ("2026-11-27", "process", True)
     assert found["agent"] == found["model"] == found["organization"]
     assert found["agent"] == {**Counts().shown(), "cost_usd": 0}
+
+
+def test_a_call_that_one_of_several_models_answers(memory: UsageMemory) -> None:
+    memory.note("org", _use("e1"))
+    memory.note("org", _use("e2", model="openai/n"))
+    both = _summary(memory, "agt", "openai/m", "openai/n")
+    assert (both["price_known"], both["model"]["calls"]) == (True, 2)
+    assert _summary(memory, "agt", "openai/m", "openai/unheard-of")["price_known"] is False
 
 
 def test_what_is_counted(memory: UsageMemory) -> None:
@@ -76,7 +84,7 @@ def test_an_unknown_price_makes_the_cost_unknown_and_not_small(memory: UsageMemo
     found = _summary(memory)
     assert "cost_usd" not in found["agent"]
     assert found["model"]["cost_usd"] == 0
-    assert not _summary(memory, model="openai/x")["price_known"]
+    assert not _summary(memory, "agt", "openai/x")["price_known"]
     assert "cost_usd" not in _summary(memory, prices=NO_PRICES)["agent"]
     # Once somebody says what it costs, it is known.
     assert _summary(memory, prices=parse_prices({"*": {"input": 1, "output": 0}}))["agent"]["cost_usd"] > 0

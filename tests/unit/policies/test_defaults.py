@@ -115,6 +115,45 @@ def test_what_is_not_understood_is_held(seeded: PolicySet, effect: object) -> No
 SEARCHES = b'"tools": [{"type": "web_search"}]'
 
 
+GEMINI = "generativelanguage.googleapis.com/v1beta/models/m"
+HELD = "http require_approval"
+CHAT = '"messages":[{"role":"user","content":"hi"}]'
+JSON = {"content-type": "application/json"}
+
+
+@pytest.mark.parametrize(
+    ("url", "headers", "body", "expected"),
+    [
+        pytest.param("api.openai.com/v1/chat/completions", JSON, f'{{"model":"m",{CHAT},"stream":null}}', "llm allow"),
+        pytest.param("api.openai.com/v1/chat/completions", JSON, f'{{"model":"m",{CHAT},"stream":0}}', HELD),
+        pytest.param("api.openai.com/v1/chat/completions", {}, f'{{"model":"m",{CHAT}}}', HELD, id="no content type"),
+        pytest.param("api.openai.com/v1/responses", JSON, '{"model":"m","previous_response_id":"r"}', "llm allow"),
+        pytest.param("api.openai.com/v1/responses", JSON, '{"previous_response_id":"r"}', HELD),
+        pytest.param("api.anthropic.com/v1/messages", JSON, f'{{"model":"m",{CHAT}}}', HELD),
+        pytest.param(
+            "api.anthropic.com/v1/messages", JSON | {"anthropic-version": "v"}, f'{{"model":"m",{CHAT}}}', "llm allow"
+        ),
+        pytest.param(f"{GEMINI}:generateContent", JSON, '{"contents":{"parts":{"text":"hi"}}}', "llm allow"),
+        pytest.param(f"{GEMINI}:batchEmbedContents", JSON, '{"requests":[]}', "http allow"),
+        pytest.param("openrouter.ai/api/v1/chat/completions", JSON, f'{{"models":["m","n"],{CHAT}}}', "llm allow"),
+        pytest.param("api.cohere.com/v2/chat", JSON, f'{{"model":"m","stream":false,{CHAT}}}', "llm allow"),
+        pytest.param("api.cohere.com/v1/chat", JSON, '{"message":"hi"}', HELD),
+        pytest.param("router.huggingface.co/hf-inference/models/a/b", JSON, '{"inputs":"hi"}', "llm allow"),
+    ],
+)
+def test_what_is_no_completion_at_its_address_is_held(
+    seeded: PolicySet, url: str, headers: dict[str, str], body: str, expected: str
+) -> None:
+    host, _, path = url.partition("/")
+    raw = tuple((name.encode(), value.encode()) for name, value in headers.items())
+    draft = interpret(HttpCall("POST", "https", host, 443, f"/{path}", "", raw, body.encode()), CatalogueIndex([]))
+    assert draft.read_call is not None
+    asked = {"tool": draft.tool, "operation": draft.operation, "effect": draft.effect, "params": draft.params}
+    document = json.dumps(asked | {"http": json.loads(draft.read_call.shown)}).encode()
+    decision = seeded.decide(document, tool=draft.tool, operation=draft.operation, host=host, method="POST")
+    assert f"{draft.tool} {decision.verdict}" == expected
+
+
 @pytest.mark.parametrize(
     ("headers", "body"),
     [

@@ -13,6 +13,9 @@ _VERSION: JsonObject = {"anthropic-version": "2023-06-01"}
 _USER: JsonObject = {"role": "user", "content": "hi"}
 _CHAT: JsonObject = {"model": "m", "messages": [_USER]}
 _GEMINI: JsonObject = {"contents": [{"parts": [{"text": "hi"}]}]}
+_GEMINI_AS_OBJECTS: JsonObject = {"contents": {"parts": {"text": "hi"}}}
+_RESPONSE = "openai respond responses m"
+_HUGGING_FACE = "router.huggingface.co"
 _AZURE = "x.openai.azure.com"
 _BEDROCK = "bedrock-runtime.eu-central-1.amazonaws.com"
 _GOOGLE = "generativelanguage.googleapis.com"
@@ -69,6 +72,32 @@ def _recognised(host: str, path: str, body: JsonObject) -> LlmRequest:
         (_AZURE, "/openai/v1/responses", {"model": "m", "input": "x"}, "azure respond responses m"),
         (_BEDROCK, "/model/a%3Ab/converse", {"messages": [_USER]}, "bedrock chat converse a:b"),
         (_BEDROCK, "/model/a/invoke", _BY_BODY, "bedrock chat messages a"),
+        (_BEDROCK, "/model/a/invoke", {"messages": [_USER]}, "bedrock chat chat_completions a"),
+        (_BEDROCK, "/model/a/invoke", {"prompt": "x"}, "bedrock chat completions a"),
+        (_VERTEX_HOST, f"{_PLACE}/publishers/mistralai/models/m:rawPredict", _CHAT, "google chat chat_completions m"),
+        (_GOOGLE, "/v1beta/models/g:generateContent", _GEMINI_AS_OBJECTS, "google chat generate_content g"),
+        (_HUGGING_FACE, "/hf-inference/models/a/b", {"inputs": "x"}, "huggingface complete inference a/b"),
+        (
+            _HUGGING_FACE,
+            "/hf-inference/models/g/pipeline/summarization",
+            {"inputs": ["x"]},
+            "huggingface complete inference g",
+        ),
+        (_HUGGING_FACE, "/hf-inference/models/a/b/v1/chat/completions", _CHAT, "huggingface chat chat_completions a/b"),
+        ("api-inference.huggingface.co", "/models/a/b", {"inputs": {"q": "x"}}, "huggingface complete inference a/b"),
+        ("api.cohere.com", "/v2/chat", _CHAT, "cohere chat cohere_chat m"),
+        ("localhost", "/api/chat", _CHAT, "compatible chat ollama_chat m"),
+        ("127.0.0.1", "/api/chat", {"model": "m"}, "compatible chat ollama_chat m"),
+        ("::1", "/api/generate", {"model": "m", "prompt": "x"}, "compatible complete ollama_generate m"),
+        ("::1", "/api/generate", {"model": "m", "prompt": None}, "compatible complete ollama_generate m"),
+        ("api.openai.com", "/v1/responses", {"model": "m", "input": None, "previous_response_id": "r"}, _RESPONSE),
+        ("api.openai.com", "/v1/responses", {"model": "m", "conversation": {"id": "c"}}, _RESPONSE),
+        (
+            "openrouter.ai",
+            "/api/v1/chat/completions",
+            {**_CHAT, "model": None, "models": ["a"]},
+            "openrouter chat chat_completions a",
+        ),
         ("127.0.0.1", "/v1/chat/completions", _CHAT, "compatible chat chat_completions m"),
         ("models.example", "/api/v1/responses", {"model": "m", "input": "x"}, "compatible respond responses m"),
     ],
@@ -103,9 +132,29 @@ def test_documented_requests(host: str, path: str, body: JsonObject, expected: s
         (_GOOGLE, "/v1beta/models/g:deleteModel", {}, _GEMINI),
         (_GOOGLE, "/v1beta/models/g/x:generateContent", {}, _GEMINI),
         (_GOOGLE, "/v1beta/models/g:generateContent", {}, {"contents": [{"text": "x"}]}),
-        (_BEDROCK, "/model/a/invoke", {}, {"messages": [_USER]}),
+        ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "models": "m"}),
+        ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "models": ["m", 7]}),
+        ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "models": [str(number) for number in range(65)]}),
+        ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "fallbacks": {"model": "n"}}),
+        ("api.openai.com", "/v1/chat/completions", {}, {**_CHAT, "fallbacks": [{"name": "n"}]}),
+        ("api.openai.com", "/v1/chat/completions", {}, {"model": None, "models": [], "messages": [_USER]}),
+        ("api.openai.com", "/v1/responses", {}, {"model": "m", "previous_response_id": None}),
+        ("api.openai.com", "/v1/responses", {}, {"model": "m", "conversation": ["c"]}),
+        (_BEDROCK, "/model/a/invoke", {}, {"inputText": "hi"}),
+        (_BEDROCK, "/model/a/invoke", {}, {"messages": [_USER], "anthropic_version": 7}),
         (_VERTEX_HOST, f"{_CLAUDE}:rawPredict", _VERSION, {"messages": [_USER]}),
-        (_VERTEX_HOST, f"{_PLACE}/publishers/acme/models/m:rawPredict", {}, _BY_BODY),
+        (_VERTEX_HOST, f"{_PLACE}/publishers/acme/models/m:rawPredict", {}, {"document": {}}),
+        (_GOOGLE, "/v1beta/models/g:generateContent", {}, {"contents": "hi"}),
+        (_GOOGLE, "/v1beta/models/g:generateContent", {}, {"contents": {"parts": "hi"}}),
+        (_HUGGING_FACE, "/hf-inference/models/a/b/pipeline/feature-extraction", {}, {"inputs": "x"}),
+        (_HUGGING_FACE, "/hf-inference/models/a/b", {}, {"inputs": []}),
+        (_HUGGING_FACE, "/models/a/b", {}, {"inputs": "x"}),
+        ("127.0.0.1", "/api/chat", {}, {"model": "m", "messages": "hi"}),
+        ("127.0.0.1", "/api/generate", {}, {"model": "m", "prompt": ["hi"]}),
+        ("127.0.0.1", "/api/embed", {}, {"model": "m", "input": "hi"}),
+        ("shop.example", "/api/chat", {}, _CHAT),
+        ("shop.example", "/v2/chat", {}, _CHAT),
+        ("api.cohere.com", "/v1/chat", {}, {"model": "m", "message": "hi"}),
         (_VERTEX_HOST, f"{_PLACE}/endpoints/77:undeployModel", {}, _GEMINI),
         (_VERTEX_HOST, "/v1/chat/completions", {}, _CHAT),
     ],
@@ -211,7 +260,10 @@ def test_the_newest_results_are_kept_and_the_first_names() -> None:
     [
         ({}, (False, None)),
         ({"max_tokens": 5, "system": "s"}, (True, 5)),
-        ({"max_completion_tokens": 9, "max_tokens": 7}, (False, 7)),
+        ({"max_completion_tokens": 9, "max_tokens": 7}, (False, 9)),
+        ({"max_output_tokens": 1, "maxTokens": 1}, (False, None)),
+        ({"max_completion_tokens": "90000", "max_tokens": 7}, (False, None)),
+        ({"max_completion_tokens": None, "max_tokens": 7}, (False, 7)),
         ({"max_tokens": "many", "system": ""}, (False, None)),
         ({"max_tokens": True}, (False, None)),
         ({"messages": [{"role": "developer", "content": "x"}]}, (True, None)),
@@ -220,6 +272,56 @@ def test_the_newest_results_are_kept_and_the_first_names() -> None:
 def test_system_and_limit(members: JsonObject, expected: tuple[bool, int | None]) -> None:
     facts = _recognised("m.example", "/v1/chat/completions", {**_CHAT, **members}).facts
     assert (facts["system"], facts["max_tokens"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "path", "body", "expected"),
+    [
+        (_GOOGLE, "/v1/models/g:generateContent", {"generation_config": {"max_output_tokens": 6}}, 6),
+        (
+            _GOOGLE,
+            "/v1/models/g:generateContent",
+            {"generationConfig": {"maxOutputTokens": 1, "max_output_tokens": 9}},
+            9,
+        ),
+        (_BEDROCK, "/model/a/converse", {"inferenceConfig": {"maxTokens": 4}}, 4),
+        (_BEDROCK, "/model/a/converse", {"additionalModelRequestFields": {"max_tokens": 8}}, 8),
+        ("localhost", "/api/chat", {"options": {"num_predict": 3}, "max_tokens": 1}, 3),
+        ("localhost", "/api/chat", {"options": {"num_predict": -1}}, None),
+        ("api.openai.com", "/v1/responses", {"input": "x", "max_output_tokens": 2}, 2),
+    ],
+)
+def test_the_limit_is_the_one_of_the_form(host: str, path: str, body: JsonObject, expected: int | None) -> None:
+    assert _recognised(host, path, {**_CHAT, **_GEMINI, **body}).facts["max_tokens"] == expected
+
+
+@pytest.mark.parametrize(("stream", "expected"), [(None, False), (True, True), (False, False)])
+def test_a_stream_that_is_null_is_none(stream: bool | None, expected: bool) -> None:
+    request = _recognised("api.openai.com", "/v1/chat/completions", {**_CHAT, "stream": stream})
+    assert request.facts["stream"] is expected
+
+
+def test_ollama_streams_unless_told() -> None:
+    assert _recognised("localhost", "/api/chat", {**_CHAT, "stream": None}).facts["stream"] is True
+    assert _recognised("localhost", "/api/chat", {**_CHAT, "stream": False}).facts["stream"] is False
+
+
+def test_each_model_that_may_answer_is_named() -> None:
+    body: JsonObject = {**_CHAT, "models": ["n", "m"], "fallbacks": [{"model": "o"}, "p", "x\u200b"]}
+    request = _recognised("openrouter.ai", "/api/v1/messages", body)
+    assert request.facts["model"] == "m"
+    assert request.facts["models"] == ["m", "n", "o", "p", "x\u200b"]
+    assert request.call is not None
+    assert request.call.models == tuple(f"openrouter/{one}" for one in ("m", "n", "o", "p", "x\ufffd"))
+
+
+def test_an_object_of_gemini_is_a_list_of_one() -> None:
+    part: JsonValue = {"functionResponse": {"name": "a", "response": {"out": "x"}}}
+    tools: JsonValue = {"functionDeclarations": {"name": "b"}}
+    body: JsonObject = {"contents": {"role": "user", "parts": part}, "tools": tools}
+    facts = _recognised(_GOOGLE, "/v1beta/models/g:generateContent", body).facts
+    assert (facts["messages"], facts["tools"]) == (1, ["b"])
+    assert facts["tool_results"] == [{"id": None, "name": "a", "text": "x", "characters": 1}]
 
 
 _leaf = st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from(["text", "tool", "tool_result", "m", ""])

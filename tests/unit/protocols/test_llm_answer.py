@@ -267,3 +267,34 @@ def test_any_json_raises_nothing(form: LlmForm, value: Any) -> None:
     usage = reader.usage(request_bytes=0, is_complete=True)
     assert 0 <= usage.tokens_cached <= usage.tokens_in or usage.tokens_cached == 0
     assert len(reader.tools) <= TOOL_NAMES_MAX
+
+
+def test_the_lines_of_ollama() -> None:
+    reader = LlmAnswerReader(LlmForm.OLLAMA_CHAT)
+    call = {"function": {"name": "look_up", "arguments": {}}}
+    lines = [
+        {"model": "m", "message": {"role": "assistant", "content": "Hi", "tool_calls": [call]}, "done": False},
+        {"model": "m", "message": {"content": ""}, "done": True, "prompt_eval_count": 26, "eval_count": 9},
+    ]
+    reader.message(b"\n".join(json.dumps(line).encode() for line in lines))
+    assert reader.usage(request_bytes=8, is_complete=True) == Usage(26, 0, 0, 9)
+    assert reader.tools == ["look_up"]
+
+
+def test_what_ollama_wrote_is_estimated_without_its_last_line() -> None:
+    reader = LlmAnswerReader(LlmForm.OLLAMA_GENERATE)
+    reader.message(b'{"model":"m","response":"12345678","done":false}')
+    assert reader.usage(request_bytes=8, is_complete=True) == Usage(2, 0, 0, 2, estimated=True)
+
+
+def test_answers_of_cohere() -> None:
+    usage = {"billed_units": {"input_tokens": 5}, "tokens": {"input_tokens": 71, "output_tokens": 11}}
+    call = {"type": "function", "function": {"name": "look_up"}}
+    whole = LlmAnswerReader(LlmForm.COHERE_CHAT)
+    whole.message(json.dumps({"message": {"tool_calls": [call]}, "usage": usage}).encode())
+    streamed = LlmAnswerReader(LlmForm.COHERE_CHAT)
+    started = {"type": "tool-call-start", "delta": {"message": {"tool_calls": call}}}
+    streamed.events(_events(started, {"type": "message-end", "delta": {"usage": usage}}))
+    for reader in (whole, streamed):
+        assert reader.usage(request_bytes=8, is_complete=True) == Usage(71, 0, 0, 11)
+        assert reader.tools == ["look_up"]

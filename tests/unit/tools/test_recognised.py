@@ -22,6 +22,7 @@ _FACTS = {
     "provider": "openai",
     "api": "chat_completions",
     "model": "m",
+    "models": ["m"],
     "stream": False,
     "messages": 1,
     "system": False,
