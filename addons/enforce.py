@@ -122,7 +122,8 @@ class Enforce:
                 await reading.read()
             self._cancellations.note(caller.identity.org_id, reading.action)
             exchange = reading.action.mcp
-            state.waits_for = exchange if exchange is not None and exchange.has_outcome else None
+            if exchange is not None and exchange.has_outcome and exchange.accepts_stream:
+                state.waits_for = exchange
             with self._cancellations.cancellable(caller.identity.org_id, reading.action, state.cancel):
                 await self._admit(flow, state, caller, reading)
         except HeadgateError as error:

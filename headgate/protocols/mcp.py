@@ -2,7 +2,8 @@
 
 Recognition is strict, so that a REST call cannot be dressed up as an MCP call to escape its policy: only the
 members of JSON-RPC 2.0, only methods of the protocol, and the headers that a client must send. Where a
-catalogue covers the host, the catalogue decides whether this is looked at at all.
+catalogue covers the host, the catalogue decides whether this is looked at at all. If it says that an MCP server is
+there, a message in another form is the way around the policy: servers take it without the headers, too.
 """
 
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols.mcp_names import refuse_message_spellings, refuse_params_spellings
+from headgate.protocols.mcp_names import has_message_members, refuse_message_spellings, refuse_params_spellings
 from headgate.protocols.member_names import first_alike
 from headgate.protocols.names import altered_name, fit_name
 
@@ -62,7 +63,7 @@ class McpExchange(Struct, frozen=True):
     session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
     sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
     ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``). ``called_tool``: the tool's own
-    name, of a call."""
+    name, of a call. ``accepts_stream``: its sender reads an answer in events."""
 
     request_id: McpId | None = None
     session_id: str | None = None
@@ -71,6 +72,7 @@ class McpExchange(Struct, frozen=True):
     has_outcome: bool = False
     lists_tools: bool = False
     called_tool: str | None = None
+    accepts_stream: bool = True
 
 
 class McpMessage(Struct, frozen=True):
@@ -93,8 +95,26 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     that name another method or tool than the body, calls that name no tool, and members in another spelling
     (``mcp_names``).
     """
-    if not has_client_headers(headers):
-        return None
+    return _message(headers, body, is_named=False) if has_client_headers(headers) else None
+
+
+def recognise_at_server(headers: JsonObject, body: JsonValue) -> McpMessage | None:
+    """The message in the body of a POST to an MCP server that a catalogue names, whatever its headers. None: the body
+    has no member of JSON-RPC.
+
+    Raises AmbiguousRequestError: as ``recognise``; and a body with such a member that is no message of MCP.
+    """
+    message = _message(headers, body, is_named=True)
+    if message is None and any(has_message_members(one) for one in (body if isinstance(body, list) else [body])):
+        raise AmbiguousRequestError(
+            "the body is no message of MCP, which the server may take for one: send jsonrpc, id, method and params,"
+            " or jsonrpc, id and one of result and error, and nothing besides",
+            details={"field": "body"},
+        )
+    return message
+
+
+def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMessage | None:
     if isinstance(body, list):
         if any(isinstance(one, dict) and one.get("jsonrpc") == "2.0" for one in body):
             raise AmbiguousRequestError("JSON-RPC batches are not part of MCP: send one message in each request")
@@ -107,9 +127,14 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     if "method" not in body:
         return _response(body)
     method, params = body["method"], body.get("params", {})
+    if is_named and params is None:
+        params = {}  # as servers take it
     if not isinstance(method, str) or not isinstance(params, dict) or not _MEMBERS.issuperset(body):
         return None
-    if method != CALL and method not in _OPERATIONS:
+    operation = _OPERATIONS.get(method)
+    if operation is None and is_named:
+        operation = altered_name(_RESERVED + method)  # of an extension, or of a later revision
+    if operation is None and method != CALL:
         return None
     request_id = body.get("id")
     if request_id is not None and not is_mcp_id(request_id):
@@ -121,9 +146,9 @@ def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
     covered_params = _without_progress_token(params)
     exchange = _exchange(headers, method, params, request_id)
     covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
-    if method != CALL:
+    if method != CALL and operation is not None:
         _agree(headers, method, None)
-        return McpMessage(_OPERATIONS[method], covered_params, method in _READS, covered, exchange, {"method": method})
+        return McpMessage(operation, covered_params, method in _READS, covered, exchange, {"method": method})
     name, arguments = params.get("name"), params.get("arguments", {})
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise AmbiguousRequestError("tools/call without a name, or with arguments that are not an object")
@@ -163,6 +188,7 @@ def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: 
         has_outcome=request_id is not None and method == CALL,
         lists_tools=request_id is not None and method == LIST,
         called_tool=name if method == CALL and isinstance(name, str) else None,
+        accepts_stream=_accepts(headers, "text/event-stream"),
     )
 
 
@@ -214,15 +240,19 @@ def _covered(message: JsonObject) -> str | None:
 
 def has_client_headers(headers: JsonObject) -> bool:
     """A client MUST accept both, and sends its message as JSON ("Sending Messages to the Server")."""
-    accept, content_type = headers.get("accept"), headers.get("content-type")
-    if not isinstance(accept, str) or not isinstance(content_type, str):
-        return False
-    accepted = accept.lower()
+    content_type = headers.get("content-type")
     return (
-        "application/json" in accepted
-        and "text/event-stream" in accepted
+        _accepts(headers, "application/json")
+        and _accepts(headers, "text/event-stream")
+        and isinstance(content_type, str)
         and content_type.partition(";")[0].strip().lower() == "application/json"
     )
+
+
+def _accepts(headers: JsonObject, media_type: str) -> bool:
+    """Whether ``Accept`` names it."""
+    accept = headers.get("accept")
+    return isinstance(accept, str) and media_type in accept.lower()
 
 
 def is_mcp_id(value: JsonValue) -> TypeGuard[McpId]:

@@ -26,6 +26,13 @@ _TOOL: Final = spellings(
 _WITHIN: Final = "MCP message"
 
 
+def has_message_members(body: JsonValue) -> bool:
+    """Whether a lenient server may take it for a message: it has another member of JSON-RPC than ``id`` and ``params``,
+    in whatever spelling."""
+    names = {folded(name) for name in body} if isinstance(body, dict) else set()
+    return not names.isdisjoint((_JSON_RPC, "method", "result", "error"))
+
+
 def refuse_message_spellings(message: JsonObject) -> None:
     """Of the members of JSON-RPC, and of what the client says in a response. Raises AmbiguousRequestError."""
     if not any(folded(name) == _JSON_RPC for name in message):

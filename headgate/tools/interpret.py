@@ -94,7 +94,8 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
     match = host_index.find(call.method, path)
     reading = catalogue.reading if match is None else match.entries[0].reading
     if match is not None and match.entries[0].protocol is Protocol.MCP:
-        reading = BodyReading.BY_TYPE
+        # A server may ignore the label, and the body is a message or nothing.
+        reading = BodyReading.JSON if call.method == "POST" else BodyReading.BY_TYPE
     elif match is not None and match.entries[0].protocol is Protocol.GRAPHQL:
         reading = BodyReading.JSON
     body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
@@ -145,7 +146,7 @@ def _catalogued(
 def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
     method = read_call.call.method
     if method == "POST":
-        message = mcp.recognise(headers.shown, body.value) if body.kind is BodyKind.JSON else None
+        message = mcp.recognise_at_server(headers.shown, body.value) if body.kind is BodyKind.JSON else None
         if message is None:
             return None
         effect = Effect.READ if message.is_read else Effect.WRITE

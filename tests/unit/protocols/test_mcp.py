@@ -4,7 +4,7 @@ import pytest
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols.mcp import McpMessage, recognise
+from headgate.protocols.mcp import McpMessage, recognise, recognise_at_server
 
 _HEADERS: JsonObject = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
 
@@ -207,3 +207,59 @@ def test_members_that_the_protocol_does_not_know_stay() -> None:
 def test_where_the_order_of_members_may_decide_an_approval_covers_the_bytes() -> None:
     nested: JsonObject = {"filter": [{"repo": "acme/test", "Repo": "acme/prod"}]}
     assert _recognised(_call(arguments=nested)).covered_sha256 is None
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"accept": "*/*", "content-type": "application/json"},
+        {"accept": "application/json", "content-type": "text/plain"},
+        {**_HEADERS, "accept": ["application/json", "text/event-stream"]},
+    ],
+)
+def test_at_a_named_server_no_header_makes_a_call_another_action(headers: JsonObject) -> None:
+    message, usual = recognise_at_server(headers, _call()), recognise_at_server(_HEADERS, _call())
+    assert message is not None and usual is not None
+    assert (message.operation, message.facts, message.covered_sha256) == (
+        usual.operation,
+        usual.facts,
+        usual.covered_sha256,
+    )
+    assert (message.exchange.accepts_stream, usual.exchange.accepts_stream) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {**_call(), "x": 1},
+        {**_call(), "jsonrpc": "1.0"},
+        {"id": 1, "method": "tools/call", "params": {"name": "x"}},
+        {"jsonrpc": "2.0", "id": 1, "METHOD": "tools/call"},
+        {"id": 1, "Method": "tools/call"},
+        {"id": 1, "result": {"action": "accept"}},
+        {"Id": 1, "Result": {"action": "accept"}},
+        {"jsonrpc": "2.0", "method": "tools/list", "params": []},
+        {"jsonrpc": "2.0", "method": ["tools/list"]},
+        {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
+        {"jsonrpc": "2.0"},
+        [{"a": 1}, _call()],
+        [{"Method": "tools/call"}],
+    ],
+)
+@pytest.mark.parametrize("headers", [{}, _HEADERS])
+def test_at_a_named_server_what_it_may_take_for_a_message_is_refused(headers: JsonObject, body: JsonValue) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        recognise_at_server(headers, body)
+
+
+@pytest.mark.parametrize("body", [None, 1, {}, {"a": 1}, {"id": 1, "params": {}}, [], [{"a": 1}], ["method"]])
+def test_at_a_named_server_what_is_no_message_is_none(body: JsonValue) -> None:
+    assert recognise_at_server(_HEADERS, body) is None
+
+
+def test_at_a_named_server_methods_of_extensions_are_messages() -> None:
+    message = recognise_at_server({}, {"jsonrpc": "2.0", "id": 1, "method": "events/list", "params": None})
+    assert message is not None
+    assert (message.facts, message.params, message.is_read) == ({"method": "events/list"}, {}, False)
+    assert message.operation.startswith("mcp_events_list_")

@@ -297,5 +297,41 @@ def test_the_length_of_a_url_is_that_of_the_one_that_was_sent() -> None:
 @pytest.mark.parametrize("body", [b'{"State":"closed"}', b'{"STATE":"closed","title":"x"}'])
 def test_a_condition_in_another_spelling_is_refused(body: bytes) -> None:
     """A server without regard to case closes the issue, where Headgate would read an update of it."""
-    with pytest.raises(AmbiguousRequestError, match="State for state|STATE for state"):
+    with pytest.raises(AmbiguousRequestError, match=r"(State|STATE) for state"):
         interpret(_call(body=body), _CATALOGUE)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (_JSON, (b"Accept", b"*/*")),
+        (),
+        ((b"Content-Type", b"text/plain"),),
+        ((b"Content-Type", b"application/octet-stream"), (b"Accept", b"application/json")),
+    ],
+)
+def test_policies_read_a_call_to_a_named_mcp_server_whatever_its_headers(
+    headers: tuple[tuple[bytes, bytes], ...],
+) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"delete_repository"}}'
+    call = _call(method="POST", host="api.githubcopilot.com", path="/mcp", headers=headers, body=body)
+    read = parse_strict(rego_input(interpret(call, _CATALOGUE), agent_id="agt_1", agent_name="b"))
+    assert isinstance(read, dict) and isinstance(read["mcp"], dict)
+    assert (read["operation"], read["mcp"]["name"]) == ("delete_repository", "delete_repository")
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (b"text/plain", b'{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}'),
+        (b"application/octet-stream", b'\xef\xbb\xbf{"jsonrpc":"2.0","id":1,"method":"ping"}'),
+        (b"text/plain", b'{"jsonrpc":"2.0","id":1,"method":"ping","x":NaN}'),
+        (b"application/x-www-form-urlencoded", b"a=1"),
+    ],
+)
+def test_a_named_mcp_server_gets_nothing_but_json(content_type: bytes, body: bytes) -> None:
+    headers = ((b"Content-Type", content_type),)
+    with pytest.raises(HeadgateError):
+        interpret(
+            _call(method="POST", host="api.githubcopilot.com", path="/mcp", headers=headers, body=body), _CATALOGUE
+        )
