@@ -1,6 +1,7 @@
 """/health/slo-status, db-stats, redis, memory, circuit-breakers, platform-stats: one part each, cheap to poll.
 
-Open to all, as probes are; what tells more than states and counts is under ``details`` and for administrators.
+Open to all, as probes are. What tells more than states and counts is under ``details``: for the operator where it is
+about the installation, for administrators where it is about their organization.
 """
 
 from typing import Final
@@ -31,7 +32,7 @@ from admin_api.health.schemas import (
     SlosAnswer,
     TableAnswer,
 )
-from admin_api.health.viewer import administrator_of
+from admin_api.health.viewer import viewer_of
 from admin_api.schema import BaseModel
 from admin_api.services.slo import PERIOD_DAYS, SloState, SloStatus
 from headgate.executions.limits import load_limits
@@ -77,11 +78,12 @@ async def slo_status(request: Request) -> Response:
 
 @router.get("/health/db-stats", response_class=Response, responses={200: {"model": DatabaseAnswer}})
 async def db_stats(request: Request) -> Response:
-    """Gets figures of the database from this process: its connections, and the events to be sealed."""
+    """Gets figures of the database from this process: its connections, and the events to be sealed. The operator sees
+    the sizes of the tables."""
     parts, dependencies = parts_of(request), dependencies_of(request)
     health, backlog = await parts.health.get(), await parts.backlog.get()
     details = None
-    if health.database and await administrator_of(request) is not None:
+    if health.database and (await viewer_of(request)).is_operator:
         try:
             sizes = await parts.sizes.get()
         except UnavailableError:
@@ -112,7 +114,7 @@ async def redis(request: Request) -> Response:
     limits."""
     parts, dependencies = parts_of(request), dependencies_of(request)
     health = await parts.health.get()
-    is_shown = health.valkey is True and await administrator_of(request) is not None
+    is_shown = health.valkey is True and (await viewer_of(request)).is_operator
     return _answer(
         RedisAnswer(
             state=state_of(health.valkey),
@@ -137,9 +139,9 @@ async def circuit_breakers(request: Request) -> Response:
     found = [one for source in parts.breakers for one in await source()]
     destinations = await parts.destinations.get()
     counted = {state: sum(one.state is state for one in found) + destinations.get(state, 0) for state in BreakerState}
-    viewer = await administrator_of(request)
-    if viewer is not None:
-        found += await _destination_breakers(dependencies_of(request), viewer.org_id)
+    org_id = (await viewer_of(request)).administered
+    if org_id is not None:
+        found += await _destination_breakers(dependencies_of(request), org_id)
     return _answer(
         BreakersAnswer(
             status="degraded" if counted[BreakerState.OPEN] else "ok",
@@ -147,11 +149,9 @@ async def circuit_breakers(request: Request) -> Response:
             open=counted[BreakerState.OPEN],
             half_open=counted[BreakerState.HALF_OPEN],
             breakers=None
-            if viewer is None
+            if org_id is None
             else [
-                BreakerAnswer(kind=one.kind, name=one.name, state=one.state)
-                for one in found
-                if one.org_id == viewer.org_id
+                BreakerAnswer(kind=one.kind, name=one.name, state=one.state) for one in found if one.org_id == org_id
             ],
         )
     )

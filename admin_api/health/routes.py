@@ -11,10 +11,10 @@ from starlette.responses import Response
 from admin_api.dependencies import dependencies_of
 from admin_api.errors import JSON
 from admin_api.guarded_route import GuardedRoute
-from admin_api.health.checks import Health, check_health
+from admin_api.health.checks import check_health
 from admin_api.health.record_metrics import measure_record
 from admin_api.health.schemas import BuildAnswer, HealthAnswer, LiveAnswer
-from admin_api.health.viewer import administrator_of
+from admin_api.health.viewer import viewer_of
 from admin_api.unheard_proxy import UnheardProxy
 from headgate.agents.kill_switch import current_stops
 from headgate.configuration.build_information import build_information
@@ -37,17 +37,16 @@ async def live(request: Request) -> Response:
 @router.get("/health", response_class=Response, responses=_HEALTH)
 async def health(request: Request) -> Response:
     """Reports the state of each part that this process depends on. Administrators of an organization also see its
-    active stops, and warnings for the operator."""
+    active stops, and the operator sees warnings."""
     dependencies = dependencies_of(request)
     checked = await check_health(dependencies)
-    viewer = await administrator_of(request)
-    if viewer is None or not checked.database:
-        return _of(checked)
-    async with dependencies.database.transaction(viewer.org_id) as connection:
-        stops = await current_stops(connection, viewer.org_id)
-    unheard: UnheardProxy = request.app.state.unheard_proxy
-    warnings = [] if unheard.warning is None else [unheard.warning]
-    document = {**checked.document(), "stops": [stop.record() for stop in stops], "warnings": warnings}
+    viewer, document = await viewer_of(request), checked.document()
+    if checked.database and viewer.administered is not None:
+        async with dependencies.database.transaction(viewer.administered) as connection:
+            document["stops"] = [stop.record() for stop in await current_stops(connection, viewer.administered)]
+    if viewer.is_operator:
+        unheard: UnheardProxy = request.app.state.unheard_proxy
+        document["warnings"] = [] if unheard.warning is None else [unheard.warning]
     return _answer(document, 200 if checked.ready else 503)
 
 
@@ -98,10 +97,6 @@ async def _readiness(request: Request) -> Response:
     monitor: MonitorPort | None = getattr(request.app.state, "monitor", None)
     is_draining = monitor is not None and monitor.is_draining
     return _answer(checked.document(), 503 if is_draining or not checked.ready else 200)
-
-
-def _of(health: Health) -> Response:
-    return _answer(health.document(), 200 if health.ready else 503)
 
 
 def _answer(document: dict[str, object], status: int) -> Response:

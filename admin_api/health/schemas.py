@@ -1,4 +1,4 @@
-"""Bodies of the health routes. What stands under ``details`` is there for administrators only."""
+"""Bodies of the health routes. What stands under ``details`` is there for the operator only."""
 
 from typing import Literal
 
@@ -22,7 +22,7 @@ class HealthAnswer(BaseModel):
         description="Open reviews of break-glass uses, over all organizations. Null: unknown."
     )
     warnings: list[str] | None = Field(
-        default=None, description="Only in /health, for administrators: configuration that is probably a mistake."
+        default=None, description="Only in /health, for the operator: configuration that is probably a mistake."
     )
     stops: list[StopAnswer] | None = Field(
         default=None, description="Only in /health, for administrators: active stops of their organization."

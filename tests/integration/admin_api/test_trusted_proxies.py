@@ -6,6 +6,7 @@ import pytest
 
 from admin_api.forwarded import TrustedProxies
 from headgate.agents.scopes import Scope
+from headgate.organizations.model import Role
 from headgate.ratelimits.classes import DEFAULT_QUOTAS, RateClass
 from headgate.ratelimits.gcra import Quota
 
@@ -49,10 +50,10 @@ async def test_a_proxy_that_is_not_believed_is_told_of(
     start_api, organization, header: str, trusted: tuple[str, ...], is_told: bool
 ) -> None:
     api = await start_api(trusted_proxies=TrustedProxies(tuple(map(ip_network, trusted))))
-    async with api.client() as client, api.as_admin(organization.org_id) as admin:
-        assert (await admin.get("/health")).json()["warnings"] == []
+    async with api.client() as client, api.as_role(organization.org_id, Role.OPERATOR) as operator:
+        assert (await operator.get("/health")).json()["warnings"] == []
         await client.get("/health/live", headers={header: "for=198.51.100.1"})
-        warnings = (await admin.get("/health")).json()["warnings"]
+        warnings = (await operator.get("/health")).json()["warnings"]
         assert "warnings" not in (await client.get("/health")).json()  # nobody else is told of anything
     assert [("HEADGATE_TRUSTED_PROXIES" in one, header in one, "127.0.0.1" in one) for one in warnings] == (
         [(True, True, True)] if is_told else []

@@ -5,10 +5,11 @@ import asyncio
 import pytest
 from redis.asyncio import Redis
 
+from headgate.agents.scopes import Scope
 from headgate.judges.breaker import FAILURES_TO_OPEN, Breaker
 from headgate.judges.judge import Lane
 from headgate.kernel.secrets import Secret
-from headgate.organizations.model import Role
+from headgate.organizations.model import DEFAULT_ORGANIZATION_ID, Role
 
 
 async def test_the_database(gate, organization) -> None:
@@ -18,7 +19,8 @@ async def test_the_database(gate, organization) -> None:
     assert 1 <= open_to_all["pool"]["size"] <= open_to_all["pool"]["most"]
     assert open_to_all["unsealed_events"] >= 0
     assert (await gate.person("victor", Role.VIEWER).get("/health/db-stats")).json()["details"] is None
-    details = (await gate.person().get("/health/db-stats")).json()["details"]
+    operator = gate.client(Authorization=f"Bearer {gate.api.token(gate.org_id, Role.OPERATOR)}")
+    details = (await operator.get("/health/db-stats")).json()["details"]
     tables = {table["name"]: table["bytes"] for table in details["tables"]}
     assert {"actions", "agents", "audit_chain", "audit_events"} <= set(tables)
     assert not [name for name in tables if name.startswith("audit_events_")], "partitions count as their table"
@@ -28,19 +30,55 @@ async def test_the_database(gate, organization) -> None:
 
 async def test_redis(start_api, organization, valkey_url: str) -> None:
     api = await start_api(valkey_url=Secret(valkey_url), rate_limits=True)
-    async with api.client() as client, api.as_admin(organization.org_id) as admin:
+    async with api.client() as client, api.as_role(organization.org_id, Role.OPERATOR) as operator:
         there = (await client.get("/health/redis")).json()
         assert (there["state"], there["rate_limits"], there["details"]) == ("ok", "shared", None)
-        details = (await admin.get("/health/redis")).json()["details"]
+        details = (await operator.get("/health/redis")).json()["details"]
         assert details["used_memory_bytes"] > 0
         assert details["connected_clients"] >= 1
 
 
+@pytest.mark.parametrize(
+    ("is_first", "role", "is_shown"),
+    [
+        (False, Role.ADMIN, False),
+        (False, Role.VIEWER, False),
+        (False, Role.OPERATOR, True),
+        (True, Role.ADMIN, True),
+        (True, Role.VIEWER, False),
+    ],
+)
+async def test_the_installations_figures_are_the_operators(
+    start_api, organization, superuser, valkey_url: str, is_first: bool, role: Role, is_shown: bool
+) -> None:
+    """And its first organization's administrators', who run it where nobody is an operator."""
+    api = await start_api(valkey_url=Secret(valkey_url), rate_limits=True)
+    org_id = organization.org_id
+    if is_first:
+        org_id = DEFAULT_ORGANIZATION_ID
+        superuser.execute("INSERT INTO organizations (org_id, name) VALUES (%s, 'First')", [org_id])
+        superuser.execute("INSERT INTO org_state (org_id) VALUES (%s)", [org_id])
+    async with api.as_role(org_id, role) as client:
+        assert (await client.get("/health/live")).status_code == 200
+        for path in ("/health/db-stats", "/health/redis"):
+            answer = (await client.get(path)).json()
+            assert (answer["state"], answer["details"] is not None) == ("ok", is_shown), path
+        health = (await client.get("/health")).json()
+        assert ("warnings" in health, "stops" in health) == (is_shown, role is Role.ADMIN)
+
+
+async def test_a_key_reads_the_installations_figures_in_the_first_organization_alone(gate) -> None:
+    key = await gate.key(Scope.ADMIN)
+    assert (await key.get("/health/db-stats")).json()["details"] is None
+    health = (await key.get("/health")).json()
+    assert ("warnings" in health, health["stops"]) == (False, [])
+
+
 async def test_redis_that_is_gone_and_none_at_all(start_api, organization, running_api, tmp_path) -> None:
     gone = await start_api(valkey_url=Secret("redis://127.0.0.1:9"), rate_limits=True, data_dir=tmp_path / "gone")
-    async with gone.as_admin(organization.org_id) as admin:
-        await admin.get("/admin/keys")
-        answer = (await admin.get("/health/redis")).json()
+    async with gone.as_role(organization.org_id, Role.OPERATOR) as operator:
+        await operator.get("/admin/organizations")
+        answer = (await operator.get("/health/redis")).json()
         assert answer == {"state": "unavailable", "latency_ms": None, "rate_limits": "per process", "details": None}
     async with running_api.client() as client:
         assert (await client.get("/health/redis")).json()["state"] == "not configured"
