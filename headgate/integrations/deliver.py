@@ -21,7 +21,7 @@ from headgate.integrations.model import Integration, Item, Opened
 from headgate.integrations.platform_api import PlatformError
 from headgate.integrations.relay import REQUESTED
 from headgate.integrations.service import load_secrets, load_stored
-from headgate.integrations.store import find_item, insert_item
+from headgate.integrations.store import find_item, insert_item, standings_of
 from headgate.integrations.ticket_text import TEXT_DIGEST, digest_as_written, is_editable, text_digest
 from headgate.integrations.tracker import Tracker
 from headgate.integrations.wording import notice_of, request_of
@@ -58,6 +58,9 @@ class IntegrationTarget(Struct, frozen=True):
         secrets = await load_secrets(connection, org_id, integration, self.vault)
         rules = await destination_rules(connection, org_id)
         item = await find_item(connection, org_id, integration, delivery.subject_id)
+        if item is not None and item.opened.report_key is not None:
+            standings = await standings_of(connection, org_id, integration, item.opened.report_key)
+            item = replace(item, standings=standings)
         payload = _document(delivery.payload)
         link = await self._link(connection, delivery) if delivery.event == REQUESTED else None
         unsure_since = await _unsure_since(connection, delivery)

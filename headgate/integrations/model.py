@@ -24,20 +24,36 @@ class Integration(StrEnum):
 
 class Opened(Struct, frozen=True):
     """A ticket, message or check in the platform's terms. ``external_id``: its id in webhooks; ``external_key``: its
-    name for people; ``detail``: what the platform needs for an answer."""
+    name for people; ``detail``: what the platform needs for an answer. ``report_key``: items with the same key share
+    one report at the platform."""
 
     external_id: str
     external_key: str
     url: str | None = None
     detail: JsonObject = field(default_factory=dict)
+    report_key: str | None = None
+
+
+class Standing(Struct, frozen=True):
+    """The present state of an item that shares its report. ``outcome``: approved, denied or expired; None: undecided.
+
+    ``is_edited``: a reviewer changed the params, so that what is approved is not what the item stands for.
+    """
+
+    approval_id: str
+    opened: Opened
+    outcome: str | None
+    is_edited: bool = False
 
 
 class Item(Struct, frozen=True):
-    """The item of an approval in one integration. ``digest``: of the action that it shows."""
+    """The item of an approval in one integration. ``digest``: of the action that it shows. ``standings``: of all items
+    that share its report, its own included, read when an attempt begins."""
 
     approval_id: str
     opened: Opened
     digest: bytes
+    standings: tuple[Standing, ...] = ()
 
 
 class Notice(Struct, frozen=True):

@@ -1,10 +1,9 @@
 """Submits a deployment or a pull request as an action of the configured agent, and reports the outcome to GitHub.
 
-A repeated webhook finds its action by the idempotency key and changes nothing. An immediate verdict is reported
-immediately; a held action is reported when its approval ends.
+A repeated webhook finds its action by the idempotency key, which covers all that policies read, and changes nothing. An
+immediate verdict is reported immediately; a held action is reported when its approval ends.
 """
 
-import hashlib
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
@@ -29,7 +28,7 @@ from headgate.integrations.relay import put_delivery
 from headgate.integrations.service import new_delivery
 from headgate.integrations.store import has_receipt, insert_item, insert_receipt
 from headgate.journal.apply import require_applied
-from headgate.kernel.canonical_json import JsonObject, canonical_bytes
+from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import NotFoundError, UnauthorizedError
 from headgate.organizations.change import begin_change
@@ -80,16 +79,15 @@ class ReceiveFromGitHub(Struct, frozen=True):
             name = f"GitHub {point.opened.external_key}"
             key = (await issue_agent_key(change, settings.agent_id, name, _KEY_LIFETIME)).key
         identity = await self.keys.authenticate(key.reveal(), fresh=True)
-        context: JsonObject = {"github": {"sender": point.sender, "item": point.opened.external_key}}
         submission = ActionSubmission(
             tool="github",
             operation=point.kind.value,
             params=point.params,
-            context=context,
-            idempotency_key=_idempotency_key(point),
+            context=point.context,
+            idempotency_key=f"github {point.digest.hex()}",
             parent_action_id=None,
             delegation_context=None,
-            request_digest=_digest(point),
+            request_digest=point.digest,
         )
         submitted = await self.submit_action.submit(
             key,
@@ -124,12 +122,3 @@ class ReceiveFromGitHub(Struct, frozen=True):
                 )
                 await put_delivery(connection, Integration.GITHUB, delivery)
         return ReceiptOutcome.REQUESTED
-
-
-def _idempotency_key(point: ApprovalPoint) -> str:
-    """A pull request reopened at the same commit is the same request."""
-    return f"github {_digest(point).hex()}"
-
-
-def _digest(point: ApprovalPoint) -> bytes:
-    return hashlib.sha256(canonical_bytes([point.kind.value, point.opened.external_id])).digest()

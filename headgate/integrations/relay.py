@@ -61,10 +61,11 @@ async def relay_integrations(connection: Connection, org_id: str, events: Sequen
 
 
 async def put_delivery(connection: Connection, integration: Integration, delivery: Delivery) -> bool:
-    """Queues a delivery behind those of the same approval. False if this event was delivered there already."""
+    """Queues a delivery behind those of the same approval or report. False if this event was delivered there
+    already."""
     if not await insert_delivery(connection, delivery):
         return False
-    lock = sequence_of(delivery.org_id, integration, delivery.subject_id or delivery.delivery_id)
+    lock = await sequence_of(connection, integration, delivery)
     await defer(connection, INTEGRATE, delivery.org_id, delivery.delivery_id, lock=lock)
     return True
 

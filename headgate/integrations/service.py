@@ -14,7 +14,7 @@ from headgate.integrations.catalogue import SETTINGS
 from headgate.integrations.form import IntegrationSettings, parse_draft, parse_stored, record
 from headgate.integrations.model import Integration
 from headgate.integrations.named import require_known
-from headgate.integrations.store import connection_of, ensure_connection, lock_integration
+from headgate.integrations.store import connection_of, ensure_connection, lock_integration, report_key_of
 from headgate.kernel.backoff import Backoff
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import NotFoundError
@@ -143,7 +143,7 @@ async def redeliver(change: OrganizationChange, integration: Integration, delive
         raise NotFoundError(f"there is no delivery {delivery_id}")
     require_move(delivery.status, DeliveryStatus.PENDING)
     await reopen(change.connection, delivery, change.at, change.at + GIVE_UP_AFTER)
-    lock = sequence_of(change.org_id, integration, delivery.subject_id or delivery_id)
+    lock = await sequence_of(change.connection, integration, delivery)
     await defer(change.connection, INTEGRATE, change.org_id, delivery_id, lock=lock)
     data: JsonObject = {"integration": integration.value, "delivery_id": delivery_id}
     await change.record(EventType.DELIVERY_REPEATED, data)
@@ -165,6 +165,9 @@ def new_delivery(
     )
 
 
-def sequence_of(org_id: str, integration: Integration, approval_id: str) -> str:
-    """The queue's lock: notices about one approval in one place keep their order."""
-    return f"integrate {org_id} {integration.value} {approval_id}"
+async def sequence_of(connection: Connection, integration: Integration, delivery: Delivery) -> str:
+    """The queue's lock: notices about one approval in one place keep their order. So do those of one report: it says
+    how all its items stand when the attempt begins, and a later attempt must not be overtaken."""
+    subject = delivery.subject_id or delivery.delivery_id
+    report = await report_key_of(connection, delivery.org_id, integration, subject)
+    return f"integrate {delivery.org_id} {integration.value} {report or subject}"

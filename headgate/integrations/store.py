@@ -3,11 +3,12 @@ transaction of the organization."""
 
 import json
 from collections.abc import Sequence
+from typing import Final
 
 from psycopg.rows import DictRow
 
 from headgate.db.database import Connection
-from headgate.integrations.model import Integration, Item, Opened, Receipt, ReceiptOutcome
+from headgate.integrations.model import Integration, Item, Opened, Receipt, ReceiptOutcome, Standing
 from headgate.kernel.canonical_json import canonical_bytes
 
 
@@ -48,15 +49,21 @@ async def connection_of(connection: Connection, org_id: str, integration: Integr
     return None if row is None else str(row["connection_id"])
 
 
-_ITEM = "approval_id, external_id, external_key, url, digest, detail"
+_ITEM = "approval_id, external_id, external_key, url, report_key, digest, detail"
+_OUTCOMES: Final = {
+    **dict.fromkeys(("allowed", "approved", "executing", "completed", "failed"), "approved"),
+    "denied": "denied",
+}
+"""What an action's status says about its decision."""
 
 
 async def insert_item(connection: Connection, org_id: str, integration: Integration, item: Item) -> bool:
     """False if the approval has an item already."""
     opened = item.opened
     inserted = await connection.execute(
-        "INSERT INTO integration_items (org_id, integration, approval_id, external_id, external_key, url, digest,"
-        " detail, opened_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp()) ON CONFLICT DO NOTHING",
+        "INSERT INTO integration_items (org_id, integration, approval_id, external_id, external_key, url, report_key,"
+        " digest, detail, opened_at) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, clock_timestamp())"
+        " ON CONFLICT DO NOTHING",
         [
             org_id,
             integration.value,
@@ -64,6 +71,7 @@ async def insert_item(connection: Connection, org_id: str, integration: Integrat
             opened.external_id,
             opened.external_key,
             opened.url,
+            opened.report_key,
             item.digest,
             canonical_bytes(opened.detail).decode(),
         ],
@@ -89,6 +97,32 @@ async def find_item_by_external(
     )
     row = await cursor.fetchone()
     return None if row is None else _item(row)
+
+
+async def report_key_of(connection: Connection, org_id: str, integration: Integration, approval_id: str) -> str | None:
+    """None: the item has its own report, or is not there yet."""
+    cursor = await connection.execute(
+        "SELECT report_key FROM integration_items WHERE org_id = %s AND integration = %s AND approval_id = %s",
+        [org_id, integration.value, approval_id],
+    )
+    row = await cursor.fetchone()
+    return None if row is None else row["report_key"]
+
+
+async def standings_of(
+    connection: Connection, org_id: str, integration: Integration, report_key: str
+) -> tuple[Standing, ...]:
+    """All items that share this report, the first first. An item whose action or approval is missing is undecided."""
+    cursor = await connection.execute(
+        "SELECT i.approval_id, i.external_id, i.external_key, i.url, i.report_key, i.detail, p.status AS approval,"
+        " p.edited_digest IS NOT NULL AS is_edited, a.status AS action"
+        " FROM integration_items i"
+        " LEFT JOIN approvals p ON p.org_id = i.org_id AND p.approval_id = i.approval_id"
+        " LEFT JOIN actions a ON a.org_id = i.org_id AND a.action_id = coalesce(p.action_id, i.approval_id)"
+        " WHERE i.org_id = %s AND i.integration = %s AND i.report_key = %s ORDER BY i.opened_at, i.approval_id",
+        [org_id, integration.value, report_key],
+    )
+    return tuple(_standing(row) for row in await cursor.fetchall())
 
 
 async def is_followed(connection: Connection, org_id: str, integration: Integration, approval_id: str) -> bool:
@@ -149,5 +183,15 @@ async def forget_receipts(connection: Connection) -> int:
 
 
 def _item(row: DictRow) -> Item:
-    opened = Opened(row["external_id"], row["external_key"], row["url"], json.loads(row["detail"]))
-    return Item(row["approval_id"], opened, bytes(row["digest"]))
+    return Item(row["approval_id"], _opened(row), bytes(row["digest"]))
+
+
+def _opened(row: DictRow) -> Opened:
+    return Opened(row["external_id"], row["external_key"], row["url"], json.loads(row["detail"]), row["report_key"])
+
+
+def _standing(row: DictRow) -> Standing:
+    outcome = "expired" if row["approval"] == "expired" else _OUTCOMES.get(row["action"])
+    if row["is_edited"] and outcome == "approved":
+        outcome = "denied"
+    return Standing(row["approval_id"], _opened(row), outcome, row["is_edited"])

@@ -21,12 +21,14 @@ CREATE TABLE integration_items (
     external_id  text COLLATE "C" NOT NULL CHECK (length(external_id) BETWEEN 1 AND 512),
     external_key text NOT NULL, -- the name that people use
     url          text,
+    report_key   text COLLATE "C", -- items with the same one share one report at the platform; null: it has its own
     digest       bytea NOT NULL,
     detail       text NOT NULL DEFAULT '{}', -- canonical JSON: what a reply to the platform needs
     opened_at    timestamptz NOT NULL,
     PRIMARY KEY (org_id, integration, approval_id)
 );
 CREATE UNIQUE INDEX integration_items_by_external ON integration_items (org_id, integration, external_id);
+CREATE INDEX integration_items_by_report ON integration_items (org_id, integration, report_key) WHERE report_key IS NOT NULL;
 CALL isolate_organizations('integration_items');
 GRANT SELECT, INSERT, UPDATE ON integration_items TO headgate_api, headgate_worker;
 

@@ -2,10 +2,12 @@
 
 https://docs.github.com/en/rest/actions/workflow-runs (review custom deployment protection rules),
 https://docs.github.com/en/rest/checks/runs (create, update, list for a Git reference; pages by ``Link``), and
-https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. A check carries its subject as
-``external_id``; a repeated answer to a rule changes nothing.
+https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. One check is kept for each commit and
+name, with its mark as ``external_id``; it shows the strictest state of the requests that share it (``reported``). A
+repeated answer to a rule changes nothing.
 """
 
+import hashlib
 import re
 from typing import Final
 from urllib.parse import quote
@@ -13,6 +15,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from headgate.integrations.github.app_token import app_jwt, github_api, installation_token
+from headgate.integrations.github.reported import reported
 from headgate.integrations.github.settings import GitHubSettings
 from headgate.integrations.github.webhook import PointKind
 from headgate.integrations.model import Item, Notice, Opened, Request
@@ -30,6 +33,16 @@ _COMMENT_CHARACTERS: Final = 900
 _SUMMARY_CHARACTERS: Final = 60_000
 _NEXT: Final = re.compile(r'<([^<>]+)>; rel="next"')
 _MOST_PAGES: Final = 20
+_REPLACED: Final[JsonObject] = {
+    "status": "completed",
+    "conclusion": "cancelled",
+    "output": {"title": "Replaced by a newer check", "summary": "Another request at this commit needs a decision."},
+}
+
+
+class _Run(Struct, frozen=True):
+    check_id: int
+    is_completed: bool
 
 
 class GitHubChecks(Struct, frozen=True):
@@ -48,6 +61,7 @@ class GitHubChecks(Struct, frozen=True):
         raise PlatformError("nothing_to_open", is_final=True)
 
     async def tell(self, item: Item, notice: Notice, *, again: bool) -> None:
+        notice = reported(item, notice)
         detail = item.opened.detail
         if detail.get("kind") == PointKind.DEPLOYMENT.value:
             await self._answer_rule(detail, notice)
@@ -75,35 +89,44 @@ class GitHubChecks(Struct, frozen=True):
     async def _put_check(self, item: Item, detail: JsonObject, notice: Notice) -> None:
         api = await self._installed(detail, {"checks": "write"})
         repository, sha, name = (str(detail[one]) for one in ("repository", "sha", "check_name"))
+        mark = hashlib.sha256((item.opened.report_key or item.approval_id).encode()).hexdigest()
         body: JsonObject = {
             "name": name,
-            "external_id": item.approval_id,
+            "external_id": mark,
             "output": {"title": notice.title, "summary": code(cut(notice.text, _SUMMARY_CHARACTERS))},
         }
         if notice.outcome is None:
             body["status"] = "in_progress"
         else:
             body |= {"status": "completed", "conclusion": _CONCLUSIONS[notice.outcome]}
-        check = await self._check_of(api, repository, sha, name, item.approval_id)
-        if check is None:
+        newest = await self._newest_run(api, repository, sha, name, mark)
+        if newest is not None and newest.is_completed and notice.outcome is None:
+            # GitHub reopens no completed run. The old one is withdrawn first, so that no success is left.
+            await api.call("PATCH", f"/repos/{repository}/check-runs/{newest.check_id}", _REPLACED)
+            newest = None
+        if newest is None:
             await api.call("POST", f"/repos/{repository}/check-runs", body | {"head_sha": sha})
         else:
-            await api.call("PATCH", f"/repos/{repository}/check-runs/{check}", body)
+            await api.call("PATCH", f"/repos/{repository}/check-runs/{newest.check_id}", body)
 
-    async def _check_of(self, api: PlatformApi, repository: str, sha: str, name: str, approval_id: str) -> int | None:
+    async def _newest_run(self, api: PlatformApi, repository: str, sha: str, name: str, mark: str) -> _Run | None:
         path = (
             f"/repos/{repository}/commits/{quote(sha, safe='')}/check-runs"
             f"?check_name={quote(name, safe='')}&filter=all&per_page=100"
         )
+        if self.settings.app_id.isdecimal():
+            path += f"&app_id={self.settings.app_id}"  # others cannot fill the pages
+        newest: _Run | None = None
         for _ in range(_MOST_PAGES):
             answer = await api.call("GET", path)
             for one in list_at(answer.document, "check_runs"):
                 check_id = one.get("id") if isinstance(one, dict) else None
-                if isinstance(check_id, int) and text_at(one, "external_id") == approval_id:
-                    return check_id
+                if isinstance(check_id, int) and text_at(one, "external_id") == mark:
+                    run = _Run(check_id, text_at(one, "status") == "completed")
+                    newest = run if newest is None else max(newest, run, key=lambda run: run.check_id)
             following = _NEXT.search(answer.response.header("link") or "")
             if following is None or not following[1].startswith(api.base_url + "/"):
-                return None
+                return newest
             path = following[1].removeprefix(api.base_url)
         raise PlatformError("too_many_pages")
 

@@ -31,4 +31,7 @@ class GitHubSettings:
     environments: tuple[str, ...] = member(names(), "The environments whose deployments need approval.", ("*",))
     protect_deployments: bool = member(flag(), "Answer deployment protection rules.", True)
     check_pull_requests: bool = member(flag(), "Add a check to pull requests that waits for approval.", False)
-    check_name: str = member(text(100), "The name of the check.", "Headgate")
+    check_name: str = member(
+        text(100), "The name of the check. {base} stands for the base branch: without it, the check of one branch also"
+        " satisfies the rules of others until the request for them arrives.", "Headgate ({base})",
+    )  # fmt: skip

@@ -5,6 +5,7 @@ https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries
 is therefore taken from the deployment's or pull request's own last update.
 """
 
+import hashlib
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,18 +13,19 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from headgate.integrations.github.settings import GitHubSettings
 from headgate.integrations.model import Opened
 from headgate.integrations.platform_api import text_at
 from headgate.integrations.signatures import digest_of, require_fresh, require_mac
-from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.kernel.errors import UnauthorizedError, ValidationError
 from headgate.kernel.secrets import Secret
 
 MAX_AGE: Final = timedelta(days=3)
 """GitHub allows manual redelivery for this long."""
-_PULL_ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "ready_for_review"})
+_PULL_ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "ready_for_review", "edited"})
 
 
 class PointKind(StrEnum):
@@ -34,13 +36,19 @@ class PointKind(StrEnum):
 
 
 class ApprovalPoint(Struct, frozen=True):
-    """An item that waits for a decision. ``params`` is what policies and approvers see."""
+    """An item that waits for a decision. ``params`` and ``context`` are what policies and approvers see.
+
+    ``digest``: SHA-256 of all of it and of what the answer is about. With another base, sender or run it is another
+    point, with a decision of its own.
+    """
 
     receipt_id: str
     kind: PointKind
     opened: Opened
     params: JsonObject
+    context: JsonObject
     sender: str
+    digest: bytes
 
 
 def point_of(
@@ -59,7 +67,7 @@ def point_of(
     if event == "deployment_protection_rule" and payload.get("action") == "requested":
         point = _deployment(payload, repository, installation, settings, digest_of(body))
         touched = text_at(payload, "deployment", "updated_at")
-    elif event == "pull_request" and payload.get("action") in _PULL_ACTIONS:
+    elif event == "pull_request" and payload.get("action") in _PULL_ACTIONS and not _is_text_edit(payload):
         point = _pull_request(payload, repository, installation, settings, digest_of(body))
         touched = text_at(payload, "pull_request", "updated_at")
     else:
@@ -97,39 +105,64 @@ def _deployment(
         "creator": text_at(payload, "deployment", "creator", "login"),
     }
     opened = Opened(
-        f"deployment:{repository}:{deployment}:{environment}", f"{repository} → {environment}", None, detail
+        f"deployment:{repository}:{deployment}",
+        f"{repository} → {environment}",
+        None,
+        detail,
+        f"rule:{repository}:{run}:{environment}",
     )
-    return ApprovalPoint(receipt_id, PointKind.DEPLOYMENT, opened, params, _sender(payload))
+    return _point(receipt_id, PointKind.DEPLOYMENT, opened, params, _sender(payload))
 
 
 def _pull_request(
     payload: JsonObject, repository: str, installation: int, settings: GitHubSettings, receipt_id: str
 ) -> ApprovalPoint | None:
     number, sha = _number(payload, "pull_request", "number"), text_at(payload, "pull_request", "head", "sha")
+    base = text_at(payload, "pull_request", "base", "ref")
     if not settings.check_pull_requests:
         return None
-    if number is None or sha is None:
-        raise ValidationError("a pull request without its number or head")
+    if number is None or sha is None or base is None:
+        raise ValidationError("a pull request without its number, head or base")
+    check_name = settings.check_name.replace("{base}", base)
     detail: JsonObject = {
         "kind": PointKind.PULL_REQUEST.value,
         "repository": repository,
         "installation": installation,
         "sha": sha,
-        "check_name": settings.check_name,
+        "base": base,
+        "check_name": check_name,
     }
     params: JsonObject = {
         "repository": repository,
         "number": number,
-        "title": text_at(payload, "pull_request", "title"),
         "author": text_at(payload, "pull_request", "user", "login"),
-        "base": text_at(payload, "pull_request", "base", "ref"),
+        "base": base,
         "head": text_at(payload, "pull_request", "head", "ref"),
         "head_repository": text_at(payload, "pull_request", "head", "repo", "full_name"),
         "sha": sha,
     }
-    key = f"{repository}#{number}"
-    opened = Opened(f"check:{repository}:{number}:{sha}", key, text_at(payload, "pull_request", "html_url"), detail)
-    return ApprovalPoint(receipt_id, PointKind.PULL_REQUEST, opened, params, _sender(payload))
+    opened = Opened(
+        f"check:{repository}:{number}",
+        f"{repository}#{number}",
+        text_at(payload, "pull_request", "html_url"),
+        detail,
+        f"check:{repository}:{sha}:{check_name}",
+    )
+    return _point(receipt_id, PointKind.PULL_REQUEST, opened, params, _sender(payload))
+
+
+def _point(receipt_id: str, kind: PointKind, opened: Opened, params: JsonObject, sender: str) -> ApprovalPoint:
+    context: JsonObject = {"github": {"sender": sender, "item": opened.external_key}}
+    covered: list[JsonValue] = [kind.value, opened.external_id, opened.detail, params, context]
+    digest = hashlib.sha256(canonical_bytes(covered)).digest()
+    opened = replace(opened, external_id=f"{opened.external_id}:{digest.hex()}")
+    return ApprovalPoint(receipt_id, kind, opened, params, context, sender, digest)
+
+
+def _is_text_edit(payload: JsonObject) -> bool:
+    """Whether only the title or description was edited: policies read neither."""
+    changes = payload.get("changes")
+    return payload.get("action") == "edited" and isinstance(changes, dict) and changes.keys() <= {"title", "body"}
 
 
 def _run_of(callback: str, repository: str, base_url: str) -> str:

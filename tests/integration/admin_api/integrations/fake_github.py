@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import jsonschema
 import jwt
@@ -111,16 +112,30 @@ class FakeGitHub(FakePlatform):
             self.checks[check_id] = {"id": check_id, **asked.body}
             return Answered(201, self.checks[check_id])
         if asked.method == "PATCH":
-            self.checks[int(asked.path.rpartition("/")[2])] |= asked.body
+            check = self.checks[int(asked.path.rpartition("/")[2])]
+            # GitHub ignores this: https://github.com/Mergifyio/mergify/pull/1989.
+            assert check["status"] != "completed" or asked.body["status"] == "completed", "a check cannot be reopened"
+            check |= asked.body
             return Answered(200, {})
         page = int(asked.query.get("page", "1"))
         pages: list[list[dict[str, Any]]] = [[{"id": 1, "external_id": "another"}] for _ in range(self.others)]
         sha = asked.path.split("/")[5]
-        pages.append([one for one in self.checks.values() if one["head_sha"] == sha])
+        assert asked.query.get("app_id") == APP
+        named = asked.query.get("check_name")
+        pages.append([one for one in self.checks.values() if (one["head_sha"], one["name"]) == (sha, named)])
         headers = ()
         if page < len(pages):
-            headers = (f'Link: <{self.base_url}{asked.path}?page={page + 1}>; rel="next"',)
+            more = urlencode({**asked.query, "page": page + 1})
+            headers = (f'Link: <{self.base_url}{asked.path}?{more}>; rel="next"',)
         return Answered(200, {"total_count": sum(map(len, pages)), "check_runs": pages[page - 1]}, headers)
+
+    def shown(self, sha: str, name: str) -> str | None:
+        """What a required check of this name reads at this commit: the newest run's status or conclusion
+        (https://docs.github.com/en/rest/checks/runs). No older run may be a success that the newest is not."""
+        runs = [one for _, one in sorted(self.checks.items()) if (one["head_sha"], one["name"]) == (sha, name)]
+        said = [str(one.get("conclusion", one["status"])) for one in runs]
+        assert "success" not in said[:-1], said
+        return said[-1] if said else None
 
     def deployment(self, **changes: Any) -> dict[str, Any]:
         return {
@@ -134,12 +149,14 @@ class FakeGitHub(FakePlatform):
             **changes,
         }  # fmt: skip
 
-    def pull_request(self, action: str = "opened", sha: str = "b" * 40, **changes: Any) -> dict[str, Any]:
+    def pull_request(
+        self, action: str = "opened", sha: str = "b" * 40, *, number: int = 7, base: str = "main", **changes: Any
+    ) -> dict[str, Any]:
         return {
-            "action": action, "number": 7,
+            "action": action, "number": number,
             "pull_request": {
-                "number": 7, "title": "Fix\u202e it", "html_url": f"https://github.com/{REPOSITORY}/pull/7",
-                "user": {"login": "bob"}, "base": {"ref": "main"}, "updated_at": _instant(),
+                "number": number, "title": "Fix\u202e it", "html_url": f"https://github.com/{REPOSITORY}/pull/{number}",
+                "user": {"login": "bob"}, "base": {"ref": base}, "updated_at": _instant(),
                 "head": {"ref": "fix", "sha": sha, "repo": {"full_name": "bob/shop"}},
             },
             "repository": {"full_name": REPOSITORY}, "installation": {"id": INSTALLATION}, "sender": {"login": "bob"},

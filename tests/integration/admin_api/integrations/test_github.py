@@ -92,9 +92,8 @@ async def test_a_pull_request_gets_a_check_for_each_commit(board: Board, github:
     assert (await board.send(*sent("pull_request", github.pull_request()))).json() == {"outcome": "requested"}
     await board.work()
     (check,) = github.checks.values()
-    assert (check["status"], check["head_sha"], check["name"]) == ("in_progress", "b" * 40, "Headgate")
+    assert (check["status"], check["head_sha"], check["name"]) == ("in_progress", "b" * 40, "Headgate (main)")
     asked = await _asked(board)
-    assert check["external_id"] == asked.approval_id
     github.others = 2
     await board.decide(asked)
     await board.work()
@@ -144,6 +143,7 @@ async def test_a_lost_answer_makes_no_second_check(board: Board, github: FakeGit
         ("deployment_protection_rule", {"repository": {"full_name": "elsewhere/shop"}}),
         ("deployment_protection_rule", {"action": "other"}),
         ("pull_request", {"action": "closed"}),
+        ("pull_request", {"action": "edited", "changes": {"title": {"from": "Fixes"}, "body": {"from": "."}}}),
         ("push", {}),
         ("ping", {}),
     ],
