@@ -27,6 +27,7 @@ CALL: Final = "tools/call"
 LIST: Final = "tools/list"
 CANCELLED: Final = "notifications/cancelled"
 _RESERVED: Final = "mcp_"
+_SESSION: Final = "mcp-session-id"
 _METHODS: Final = (
     *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
     *(LIST, "prompts/list", "prompts/get", "subscriptions/listen"),
@@ -77,7 +78,8 @@ class McpExchange(Struct, frozen=True):
 
 class McpMessage(Struct, frozen=True):
     """``covered_sha256``: of a request without its id and progress token, which differ in every sending; None where
-    only the body's very bytes will do. ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call
+    only the body's very bytes will do. ``answers_session``: of a response, the header that names the session, in which
+    the question was asked. ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call
     the tool's own name and the params beside name and arguments (``_meta``, ``inputResponses``, ``requestState``)."""
 
     operation: str
@@ -86,6 +88,12 @@ class McpMessage(Struct, frozen=True):
     covered_sha256: str | None
     exchange: McpExchange
     facts: JsonObject
+    answers_session: JsonValue = None
+
+    def covered_body(self, body_sha256: str) -> str:
+        """What an approval covers in place of the body's digest. The header alone is not covered, as a call is the same
+        in another session; a response is not, as ids begin anew there."""
+        return _covered_in_session(self.covered_sha256 or body_sha256, self.answers_session)
 
 
 def recognise(headers: JsonObject, body: JsonValue) -> McpMessage | None:
@@ -125,7 +133,7 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
     if body.get("jsonrpc") != "2.0":
         return None
     if "method" not in body:
-        return _response(body)
+        return _response(headers, body)
     method, params = body["method"], body.get("params", {})
     if is_named and params is None:
         params = {}  # as servers take it
@@ -155,6 +163,17 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
     _agree(headers, method, name)
     others = {member: value for member, value in covered_params.items() if member not in ("name", "arguments")}
     return McpMessage(tool_operation(name), arguments, False, covered, exchange, call_facts(name, others))
+
+
+def covered_response(headers: JsonObject, body: JsonValue, body_sha256: str) -> str:
+    """``McpMessage.covered_body`` of a body that ``recognise`` takes for no message: a lenient server may take it for a
+    response in the session that its header names."""
+    may_respond = isinstance(body, dict) and "method" not in body and has_message_members(body)
+    return _covered_in_session(body_sha256, headers.get(_SESSION)) if may_respond else body_sha256
+
+
+def _covered_in_session(covered: str, session: JsonValue) -> str:
+    return covered if session is None else sha256_hex(canonical_bytes([covered, session]))
 
 
 def call_facts(name: str, others: JsonObject, *, is_changed: bool = False) -> JsonObject:
@@ -193,7 +212,7 @@ def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: 
 
 
 def _session_id(headers: JsonObject) -> str | None:
-    session_id = headers.get("mcp-session-id")
+    session_id = headers.get(_SESSION)
     return session_id if isinstance(session_id, str) else None
 
 
@@ -202,10 +221,10 @@ def tool_operation(name: str) -> str:
     return altered_name(name) if name.startswith(_RESERVED) else fit_name(name)
 
 
-def _response(body: JsonObject) -> McpMessage | None:
+def _response(headers: JsonObject, body: JsonObject) -> McpMessage | None:
     """The client's answer to a request of the server (sampling, elicitation): data that leaves.
 
-    Its id is covered: it says which question is answered, and a yes to one is no yes to another.
+    Its id and session are covered: they say which question is answered, and a yes to one is no yes to another.
     """
     if (
         not _RESPONSE_MEMBERS.issuperset(body)
@@ -214,7 +233,15 @@ def _response(body: JsonObject) -> McpMessage | None:
     ):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
-    return McpMessage("mcp_response", params, False, _covered(body), McpExchange(), {"method": "response"})
+    return McpMessage(
+        "mcp_response",
+        params,
+        False,
+        _covered(body),
+        McpExchange(),
+        {"method": "response"},
+        answers_session=headers.get(_SESSION),
+    )
 
 
 def _covered(message: JsonObject) -> str | None:

@@ -85,6 +85,8 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
                 )
             # Nobody has said that an MCP server is there, so even a listing may be anything: a write.
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
+        covered = mcp.covered_response(headers.shown, body.value, body.sha256)
+        read_call = replace(read_call, covered_body_sha256=covered)
     draft = recognised_draft(read_call, headers, body) or websocket_draft(read_call, headers, body)
     return generic_draft(read_call, body) if draft is None else draft
 
@@ -166,8 +168,7 @@ def _catalogued_mcp(entry: Entry, read_call: ReadCall, headers: Headers, body: B
 
 
 def _mcp_draft(tool: str, message: mcp.McpMessage, read_call: ReadCall, effect: Effect) -> ActionDraft:
-    if message.covered_sha256 is not None:
-        read_call = replace(read_call, covered_body_sha256=message.covered_sha256)
+    read_call = replace(read_call, covered_body_sha256=message.covered_body(read_call.covered_body_sha256))
     return make_draft(
         tool=tool,
         operation=message.operation,

@@ -335,3 +335,35 @@ def test_a_named_mcp_server_gets_nothing_but_json(content_type: bytes, body: byt
         interpret(
             _call(method="POST", host="api.githubcopilot.com", path="/mcp", headers=headers, body=body), _CATALOGUE
         )
+
+
+@pytest.mark.parametrize("accept", [b"application/json, text/event-stream", b"*/*"])
+@pytest.mark.parametrize("content", [b'{"sure":true}', b'{"sum":9007199254740993.5}', b'{"a":{"b":1,"B":2}}'])
+def test_an_approved_response_serves_one_mcp_session(content: bytes, accept: bytes) -> None:
+    """Ids begin at 0 in each session: the same bytes answer another question there."""
+    body = b'{"jsonrpc":"2.0","id":1,"result":{"action":"accept","content":' + content + b"}}"
+
+    def digest(*sessions: bytes) -> bytes:
+        headers = (_JSON, (b"Accept", accept), *((b"Mcp-Session-Id", one) for one in sessions))
+        return _digest(
+            interpret(_call(method="POST", host="mcp.example.com", path="/mcp", headers=headers, body=body), _CATALOGUE)
+        )
+
+    assert digest(b"A") == digest(b"A")
+    assert len({digest(), digest(b"A"), digest(b"B"), digest(b"A", b"B")}) == 4
+
+
+def test_an_approved_call_serves_a_client_that_begins_another_session() -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_me"}}'
+    accept = (b"Accept", b"application/json, text/event-stream")
+    calls = [
+        _call(
+            method="POST",
+            host="mcp.example.com",
+            path="/mcp",
+            headers=(_JSON, accept, (b"Mcp-Session-Id", one)),
+            body=body,
+        )
+        for one in (b"A", b"B")
+    ]
+    assert len({_digest(interpret(call, _CATALOGUE)) for call in calls}) == 1
