@@ -36,6 +36,12 @@ _NAME_BYTES_MAX: Final = 255
 _LABEL_BYTES_MAX: Final = 63
 _NOT_A_QUERY: Final = 0xF8
 """QR and OPCODE in the third byte of a message (RFC 1035, section 4.1.1): a response, or another kind of request."""
+_RESPONSE: Final = 0x80
+_POINTER: Final = 0xC0
+_OFFSET: Final = 0x3FFF
+_POINTERS_MAX: Final = 126
+"""As many as Go's miekg/dns follows."""
+_TYPE_AND_CLASS_BYTES: Final = 4
 _ONE_QUESTION: Final = b"\x00\x01"
 _PLAIN: Final = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_*/")
 _TYPES: Final[Mapping[int, str]] = MappingProxyType(
@@ -83,11 +89,11 @@ def recognise(read_call: ReadCall, headers: Headers) -> JsonObject | None:
         return None
     accepted = f"{headers.shown.get('accept', '')} {query.get('ct', '')}".lower()
     if "dns" in query:
-        questions = [_encoded_question(value) for value in _texts(query["dns"])]
-        if any(questions) or at_resolver or _MESSAGE in accepted:
+        messages = [_decoded(value) for value in _texts(query["dns"])]
+        if any(map(is_answerable, messages)) or at_resolver or _MESSAGE in accepted:
             # Beside a name of the JSON form, resolvers choose different questions.
-            is_only = len(questions) == 1 and "name" not in query
-            return _facts(DnsForm.MESSAGE, questions[0] if is_only else None)
+            is_only = len(messages) == 1 and "name" not in query
+            return _facts(DnsForm.MESSAGE, read_question(messages[0]) if is_only else None)
     if "name" in query and (
         at_resolver or _JSON in accepted or (read_call.path == _JSON_PATH and call.host in _JSON_HOSTS)
     ):
@@ -117,14 +123,34 @@ def read_question(message: bytes) -> Question | None:
     return Question(".".join(map(_label, labels)) or ".", _type_name(number), trailing_bytes)
 
 
-def _encoded_question(value: str) -> Question | None:
+def is_answerable(message: bytes) -> bool:
+    """Whether some resolver answers it, though ``read_question`` does not read it: of several questions they take the
+    first, other requests than queries they pass on, and of a name they follow the pointers (RFC 1035, section 4.1.4),
+    into the header too."""
+    if not _HEADER_BYTES < len(message) <= _MESSAGE_BYTES_MAX or message[2] & _RESPONSE or not any(message[4:6]):
+        return False
+    at, end, name_bytes, pointers = _HEADER_BYTES, 0, 0, 0
+    while at < len(message) and (length := message[at]):
+        if length >= _POINTER:
+            pointers += 1
+            end = end or at + 2
+            at = int.from_bytes(message[at : at + 2]) & _OFFSET
+        else:
+            name_bytes += length + 1
+            at += length + 1
+        if _LABEL_BYTES_MAX < length < _POINTER or name_bytes >= _NAME_BYTES_MAX or pointers > _POINTERS_MAX:
+            return False
+    return at < len(message) and (end or at + 1) + _TYPE_AND_CLASS_BYTES <= len(message)
+
+
+def _decoded(value: str) -> bytes:
     """Of the query's ``dns``. RFC 8484, section 4.1 asks for base64url without padding; decoders also take the other
-    alphabet, padding, and line breaks in between (Go's), so all of these count."""
+    alphabet, padding, and line breaks in between (Go's), so all of these count. Empty: it is no base64."""
     text = _NOT_BASE64.sub("", value).replace("+", "-").replace("/", "_")
     try:
-        return read_question(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except binascii.Error:
-        return None
+        return b""
 
 
 def _json_facts(query: JsonObject) -> JsonObject:

@@ -3,6 +3,7 @@
 import base64
 import gzip
 
+import dns.exception
 import dns.message
 import dns.name
 import dns.rdatatype
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import JsonObject
 from headgate.protocols.body import read_body
-from headgate.protocols.dns import Question, read_question, recognise
+from headgate.protocols.dns import Question, is_answerable, read_question, recognise
 from headgate.protocols.draft import make_read_call
 from headgate.protocols.headers import read_headers
 from headgate.protocols.http_call import HttpCall
@@ -188,6 +189,54 @@ def test_any_bytes_are_read_or_none_and_a_question_is_what_dnspython_reads(conte
 )
 def test_what_is_no_standard_query_with_one_question_has_none(message: bytes) -> None:
     assert read_question(message) is None
+
+
+_TYPE = b"\0\1\0\1"
+_ANSWERABLE = {
+    "pointer into the header": QUERY[:12] + b"\x06secret\x04evil\x03com\xc0\x04" + _TYPE,
+    "pointer alone": QUERY[:12] + b"\xc0\x12" + _TYPE + b"\x04evil\x03com\0",
+    "two": QUERY[:4] + b"\0\2" + QUERY[6:],
+    "notify": QUERY[:2] + b"\x21" + QUERY[3:],
+    "usual": QUERY,
+}
+_UNANSWERABLE = {
+    "response": QUERY[:2] + b"\x81" + QUERY[3:],
+    "none": QUERY[:4] + b"\0\0" + QUERY[6:],
+    "circle": QUERY[:12] + b"\xc0\x0c" + _TYPE,
+    "pointer behind the end": QUERY[:12] + b"\xc0\xff" + _TYPE,
+    "pointer cut": QUERY[:12] + b"\x01a\xc0",
+    "label": QUERY[:12] + b"\x40" + b"a" * 64 + b"\0" + _TYPE,
+    "long": QUERY[:12] + (b"\x3f" + b"a" * 63) * 4 + b"\0" + _TYPE,
+    "no class": QUERY[:12] + b"\x01a\xc0\x04\0\1",
+    "header": QUERY[:12],
+}
+
+
+def _encoded(message: bytes) -> str:
+    return base64.urlsafe_b64encode(message).rstrip(b"=").decode()
+
+
+@pytest.mark.parametrize("message", _ANSWERABLE.values(), ids=_ANSWERABLE)
+def test_what_a_resolver_answers_is_a_query_at_any_path(message: bytes) -> None:
+    facts = READ if message == QUERY else UNREAD
+    assert _recognised(path="/abc123", query=f"dns={_encoded(message)}") == facts
+    assert _recognised(path="/abc123", query=f"dns=x&dns={_encoded(message)}") == UNREAD
+
+
+@pytest.mark.parametrize("message", _UNANSWERABLE.values(), ids=_UNANSWERABLE)
+def test_what_none_answers_is_no_query_elsewhere(message: bytes) -> None:
+    assert _recognised(path="/abc123", query=f"dns={_encoded(message)}") is None
+
+
+@given(st.binary(max_size=80) | st.binary(max_size=40).map(lambda rest: QUERY[:12] + rest))
+def test_whatever_can_be_read_is_answerable_and_so_is_what_dnspython_reads(content: bytes) -> None:
+    if read_question(content) is not None:
+        assert is_answerable(content)
+    try:
+        [asked] = dns.message.from_wire(content, ignore_trailing=True, question_only=True).question
+    except (dns.exception.DNSException, ValueError):
+        return
+    assert is_answerable(content) or content[2] & 0x80, asked
 
 
 def test_a_dot_inside_a_label_is_no_boundary() -> None:
