@@ -14,6 +14,7 @@ from msgspec import Struct
 from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.protocols import content_coding
+from headgate.protocols.bracket_names import refuse_bracket_names
 from headgate.protocols.content_type import NO_CONTENT_TYPE, ContentType, read_content_type
 from headgate.protocols.json_numbers import refuse_inexact_integers
 from headgate.protocols.multipart import read_multipart
@@ -158,6 +159,7 @@ def _read_text(body: bytes, decoded: bytes, content_type: str | None, labelled: 
 
 def _read_multipart(decoded: bytes, labelled: ContentType, size: int, digest: str) -> Body:
     pairs = tuple((part.name, part.as_json()) for part in read_multipart(decoded, labelled))
+    refuse_bracket_names((name for name, _ in pairs), field="body")
     refuse_method_override((name for name, _ in pairs), field="body")
     return Body(BodyKind.MULTIPART, lists_by_name(pairs), pairs, size, digest)
 

@@ -1,7 +1,7 @@
 """Query strings and form bodies: ``application/x-www-form-urlencoded`` (WHATWG URL, section 5).
 
-Names and values are UTF-8; what decoders would read differently (a bare ``%``, bytes that are not UTF-8) is
-refused.
+Names and values are UTF-8; what decoders would read differently (a bare ``%``, bytes that are not UTF-8, brackets that
+name no path) is refused.
 """
 
 import re
@@ -11,11 +11,13 @@ from urllib.parse import unquote_to_bytes
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
+from headgate.protocols.bracket_names import refuse_bracket_names
 
 type Pairs = tuple[tuple[str, str], ...]
 
 _VISIBLE: Final = re.compile(r"[!-~]*")
 _BARE_PERCENT: Final = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BRACKET_EQUALS: Final = re.compile(r"(?:\]|%5[Dd])=")
 FIELDS_MAX: Final = 1000
 """Node.js and PHP drop what comes after so many; ten megabytes of ``a&`` once stopped the gate for five seconds."""
 NAME_BYTES_MAX: Final = 100
@@ -42,7 +44,12 @@ def parse_pairs(text: str, *, field: str) -> Pairs:
     for piece in text.split("&"):
         if piece:
             name, _, value = piece.partition("=")
+            if "=" in value and _BRACKET_EQUALS.search(value) is not None:
+                # qs takes all before it for the name.
+                raise _ambiguous(field, "a value holds ]=: write it as %5D%3D")
             pairs.append((_decode(name, field), _decode(value, field)))
+    if "%" in text or "[" in text or "]" in text or "+" in text:
+        refuse_bracket_names((name for name, _ in pairs), field=field)
     return tuple(pairs)
 
 

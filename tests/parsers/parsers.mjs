@@ -5,6 +5,7 @@ import { parse as parseQuery } from "node:querystring";
 
 const require = createRequire(import.meta.url);
 const busboy = require("busboy");
+const qs = require("qs");
 const { parseContentType } = require("busboy/lib/utils.js");
 
 const base64 = (value) => Buffer.from(value, "utf8").toString("base64");
@@ -40,15 +41,24 @@ function flatten(members) {
   return Object.entries(members).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
 }
 
+// What Express reads, with its settings: the first segment of each name, and each value below it.
+function readNested(text) {
+  const leaves = (value) => (value !== null && typeof value === "object" ? Object.values(value).flatMap(leaves) : [value]);
+  const members = Object.entries(qs.parse(text, { allowPrototypes: true }));
+  return pairsOf(members.flatMap(([name, value]) => leaves(value).map((one) => [name, String(one)])));
+}
+
 const readers = {
   multipart: async (one) => ({ busboy: await readForm(one.content_type, one.body) }),
   form: async (one) => ({
     busboy: await readForm(one.content_type, one.body),
     querystring: pairsOf(flatten(parseQuery(one.body.toString("utf8")))),
+    qs: readNested(one.body.toString("utf8")),
     urlsearchparams: pairsOf(new URLSearchParams(one.body.toString("utf8"))),
   }),
   query: async (one) => ({
     querystring: pairsOf(flatten(parseQuery(one.body.toString("utf8")))),
+    qs: readNested(one.body.toString("utf8")),
     whatwg_url: pairsOf(new URL(`http://h/?${one.body.toString("utf8")}`).searchParams),
   }),
   json: async (one) => {

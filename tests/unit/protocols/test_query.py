@@ -10,6 +10,7 @@ from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.protocols.query import FIELDS_MAX, Pairs, lists_by_name, parse_pairs
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
+_NAME = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="[]\0 "), min_size=1, max_size=10)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_ambiguous_texts_are_refused(text: str) -> None:
     assert caught.value.details == {"field": "query"}
 
 
-@given(st.lists(st.tuples(_TEXT.filter(bool), _TEXT), max_size=6))
+@given(st.lists(st.tuples(_NAME, _TEXT), max_size=6))
 def test_what_a_client_encodes_reads_back(pairs: list[tuple[str, str]]) -> None:
     assert parse_pairs(urlencode(pairs), field="query") == tuple(pairs)
 
