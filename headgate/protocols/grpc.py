@@ -106,18 +106,21 @@ def recognise(
     is_grpc_host: bool = False,
     definitions: Definitions | None = None,
 ) -> GrpcRequest | None:
-    """None where the call is none of these. JSON under another label, which no frame is, may mean something to others
-    than servers of gRPC."""
+    """None where the call is none of these. JSON under another label may mean something to others than servers of gRPC:
+    no frame is JSON, and of unary messages few are (a field whose tag and length are white space to JSON)."""
     if read_call.call.method != "POST":
         return None
     label = _label(headers, is_grpc_host=is_grpc_host)
     if label is None:
         return None
     is_json_call = label.form is Form.CONNECT and label.codec is Codec.JSON and body.kind is BodyKind.JSON
-    if body.kind is BodyKind.JSON and not is_json_call and not is_grpc_host:
+    is_json_elsewhere = body.kind is BodyKind.JSON and not is_json_call and not is_grpc_host
+    if is_json_elsewhere and label.form is not Form.CONNECT:
         return None
     service, method = _names(read_call.path)
     read = _NOT_FRAMED if is_json_call else _read(read_call.call.body, headers, label, definitions, (service, method))
+    if is_json_elsewhere and read.unread is not None:
+        return None
     facts: JsonObject = {
         "form": label.form,
         "service": service,

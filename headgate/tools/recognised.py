@@ -37,8 +37,16 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     query = dns.recognise(read_call, headers)
     request = git.recognise(read_call, headers, body)
     signed = aws.recognise(read_call, headers, body)
-    remote = None if body.kind is BodyKind.JSON else grpc.recognise(read_call, headers, body)
-    found = {"as a DNS query": query, "as one of Git's": request, "as one of AWS": signed, "as one of gRPC": remote}
+    is_json = body.kind is BodyKind.JSON
+    remote = None if is_json and not body.type_mismatch else grpc.recognise(read_call, headers, body)
+    procedure = json_rpc.recognise(body.value) if remote is not None and is_json else None
+    found = {
+        "as a DNS query": query,
+        "as one of Git's": request,
+        "as one of AWS": signed,
+        "as one of gRPC": remote,
+        "as one of JSON-RPC": procedure,
+    }
     meanings = [meaning for meaning, one in found.items() if one is not None]
     if len(meanings) > 1:
         raise AmbiguousRequestError(

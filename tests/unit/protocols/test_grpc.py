@@ -199,6 +199,19 @@ def test_what_is_labelled_as_two_protocols_is_refused() -> None:
         call(frame(HELLO), path="/dns-query")
 
 
+def test_a_unary_message_that_is_json_too_stays_a_call() -> None:
+    """Its first field is text: tag and length are white space to JSON."""
+    draft = call(b'\n\x0d{"id":123456}', "application/proto", connect_protocol_version="1")
+    assert (draft.tool, facts(draft)["form"], draft.params["messages"]) == (
+        "grpc",
+        "connect",
+        [{"1": [{"text": '{"id":123456}'}]}],
+    )
+    assert (draft.params["body"], facts(draft)["unread"]) == ({"id": 123456}, None)
+    with pytest.raises(AmbiguousRequestError, match="as one of gRPC and as one of JSON-RPC"):
+        call(b'\n\x20{"jsonrpc":"2.0","method":"abc"}', "application/proto")
+
+
 def test_json_under_the_label_of_another_protocol_stays_what_it_is() -> None:
     """Lenient servers read it as JSON; the header of Connect is one that servers of other protocols ignore."""
     question = b'{"jsonrpc": "2.0", "id": 1, "method": "eth_sendRawTransaction", "params": []}'
