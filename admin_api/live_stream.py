@@ -7,8 +7,9 @@ nothing and sees nothing twice. Valkey is not needed.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack
-from typing import Final
+from typing import Annotated, Final
 
+from fastapi import Query
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -30,6 +31,8 @@ _ASK_AGAIN_SECONDS: Final = 5.0
 _PIECE_BYTES: Final = 64 << 10
 """Of a batch, at once: a client that reads slowly has no more than this, and what its connection holds, in memory."""
 _SEQ_DIGITS_MAX: Final = 18
+type After = Annotated[int | None, Query(ge=0, lt=10**_SEQ_DIGITS_MAX)]
+"""What a browser says at first: its ``EventSource`` sends ``Last-Event-ID`` only when it comes back."""
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """X-Accel-Buffering: a reverse proxy before us would otherwise keep events until it has a page of them."""
 
@@ -58,14 +61,18 @@ async def open_stream(
     channel: AnyChannel,
     last_event_id: str | None,
     channel_for: Callable[[Principal], AnyChannel] | None = None,
+    *,
+    after: int | None = None,
 ) -> StreamingResponse:
     """``channel_for``: returns the channel of a credential. The stream ends when the caller's channel changes.
+    ``after``: the place of a client that has no ``Last-Event-ID`` yet.
 
     Raises RateLimitedError, UnavailableError and ValidationError."""
     feeds, org_id = dependencies.feeds, principal.org_id
     person = principal.agent_id or principal.user_id or principal.key_id or org_id
     feeds.places.check(org_id, person)
-    seq, newest = await feeds.start(org_id, channel, _seq(last_event_id))
+    seen = _seq(last_event_id)
+    seq, newest = await feeds.start(org_id, channel, after if seen is None else seen)
     place = ExitStack()
     feeds.places.check(org_id, person)  # others have come meanwhile; from here to the place nothing waits
     place.enter_context(feeds.places.one_more(org_id, person))

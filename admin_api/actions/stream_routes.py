@@ -12,7 +12,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.feeds.feed import Channel
 from admin_api.feeds.frames import Frame, frame
 from admin_api.guarded_route import GuardedRoute
-from admin_api.live_stream import open_stream
+from admin_api.live_stream import After, open_stream
 from headgate.actions.store import actions_of
 from headgate.audit.feed_store import FeedEvent
 from headgate.audit.model import EventType
@@ -44,13 +44,14 @@ async def events(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
+    after: After = None,
 ) -> StreamingResponse:
     """Streams changes of actions as server-sent events. Each event ``action`` holds one action in the shape of a row of
     GET /v1/actions with expand=all, without the result of its execution. It is sent when the action is recorded, and
     again after each change; changes within half a second are sent as one. ``actions.skipped`` replaces more than 1,000
-    events: read the list instead. An agent key sees only the actions of its own agent. ``Last-Event-ID`` and
-    ``feed.ended`` work as in GET /v1/approvals/events."""
-    return await open_stream(request, principal, dependencies, ACTIONS, last_event_id)
+    events: read the list instead. An agent key sees only the actions of its own agent. ``Last-Event-ID``,
+    ``after`` and ``feed.ended`` work as in GET /v1/approvals/events."""
+    return await open_stream(request, principal, dependencies, ACTIONS, last_event_id, after=after)
 
 
 async def _frames(connection: Connection, org_id: str, found: Sequence[FeedEvent]) -> Sequence[Frame]:

@@ -11,7 +11,7 @@ from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
 from admin_api.feeds.feed import Channel
 from admin_api.feeds.frames import Frame, frame
 from admin_api.guarded_route import GuardedRoute
-from admin_api.live_stream import open_stream
+from admin_api.live_stream import After, open_stream
 from headgate.audit.feed_store import FeedEvent
 from headgate.audit.model import Actor, EventType
 from headgate.db.database import Connection
@@ -27,11 +27,13 @@ async def events(
     principal: CurrentPrincipal,
     dependencies: CurrentDependencies,
     last_event_id: Annotated[str | None, Header(max_length=64)] = None,
+    after: After = None,
 ) -> StreamingResponse:
     """Streams approval events from now on, or after ``Last-Event-ID``, as server-sent events. Comments keep a quiet
     stream alive. The stream ends after five minutes, or within seconds if the caller loses the right to read it; the
-    client reconnects with the last id that it received. ``feed.ended`` names the reason of an earlier end."""
-    return await open_stream(request, principal, dependencies, APPROVALS, last_event_id)
+    client reconnects with the last id that it received. ``feed.ended`` names the reason of an earlier end. ``after`` is
+    for a client that cannot set a header: the stream begins after this id, unless there is a ``Last-Event-ID``."""
+    return await open_stream(request, principal, dependencies, APPROVALS, last_event_id, after=after)
 
 
 async def _frames(connection: Connection, org_id: str, found: Sequence[FeedEvent]) -> Sequence[Frame]:

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from admin_api.chain_end import end_of_chain
 from admin_api.feeds.frames import Batch, Frame, batch_of
 from admin_api.feeds.hand_out import hand_out
 from admin_api.feeds.state_feed import StateChannel, StateFeed
@@ -39,9 +40,7 @@ class Channel(Struct, frozen=True):
     async def place(self, database: Database, org_id: str, last_event_id: int | None) -> tuple[int, int]:
         """Behind what the client has seen, or behind all that was before it came; and the chain's end. Raises
         UnavailableError."""
-        await apply_before_reading(database, org_id)
-        async with database.transaction(org_id) as connection:
-            newest = await newest_seq(connection, org_id)
+        newest = await end_of_chain(database, org_id)
         return newest if last_event_id is None else min(last_event_id, newest), newest
 
     def feed(self, database: Database, org_id: str, seq: int) -> "Feed":

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Message
 
+from admin_api.chain_end import end_of_chain
 from admin_api.dependencies import Dependencies, dependencies_of, principal_of
 from admin_api.guarded_route import access_of_endpoint
 from admin_api.principal import Principal
@@ -21,11 +22,13 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 
 
 class Api(Struct, frozen=True):
-    """One person's view of the API."""
+    """One person's view of the API. ``place``: the end of the organization's audit chain before the page reads
+    anything. The page shows all up to it, so that the page's streams begin there."""
 
     request: Request
     principal: Principal
     dependencies: Dependencies
+    place: int
 
     async def call[**Given, Answer](
         self, endpoint: Callable[Given, Awaitable[Answer]], *given: Given.args, **named: Given.kwargs
@@ -56,8 +59,10 @@ def document_in(answer: Response) -> JsonObject:
     return document if isinstance(document, dict) else {}
 
 
-def _api_of(request: Request) -> Api:
-    return Api(request, principal_of(request), dependencies_of(request))
+async def _api_of(request: Request) -> Api:
+    principal, dependencies = principal_of(request), dependencies_of(request)
+    place = await end_of_chain(dependencies.database, principal.org_id)
+    return Api(request, principal, dependencies, place)
 
 
 type CurrentApi = Annotated[Api, Depends(_api_of)]

@@ -90,6 +90,7 @@ async def shell_page(
         "open_glasses": await _open_glasses(api),
         "may_administer": api.may(Scope.ADMIN),
         "now": api.dependencies.clock(),
+        "place_in_log": api.place,
         "headgate": api.dependencies.command_name,
         "message": None if error is None else error.message,
     }

@@ -2537,11 +2537,12 @@ def create_action(body: dict[str, Any]) -> Call[SubmittedAnswer]:
     return Call("POST", "/v1/actions", body=body)
 
 
-def stream_action_events(*, last_event_id: str | None = None) -> Call[bytes]:
+def stream_action_events(*, after: int | None = None, last_event_id: str | None = None) -> Call[bytes]:
     """Streams changes of actions as server-sent events. ``GET /v1/actions/events``"""
     return Call(
         "GET",
         "/v1/actions/events",
+        parameters={"after": after},
         headers={name: value for name, value in {"last-event-id": last_event_id}.items() if value is not None},
         reads="bytes",
     )
@@ -2678,11 +2679,12 @@ def decide_approvals(body: BulkDecisionRequest) -> Call[BulkDecisionAnswer]:
     return Call("POST", "/v1/approvals/bulk-decision", body=body)
 
 
-def stream_approval_events(*, last_event_id: str | None = None) -> Call[bytes]:
+def stream_approval_events(*, after: int | None = None, last_event_id: str | None = None) -> Call[bytes]:
     """Streams approval events from now on, or after ``Last-Event-ID``, as server-sent events. ``GET /v1/approvals/events``"""
     return Call(
         "GET",
         "/v1/approvals/events",
+        parameters={"after": after},
         headers={name: value for name, value in {"last-event-id": last_event_id}.items() if value is not None},
         reads="bytes",
     )

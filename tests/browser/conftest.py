@@ -39,6 +39,19 @@ def world(instance: Instance, administrator: Administrator) -> World:
     return World(instance, administrator)
 
 
+@pytest.fixture
+def before(administrator: Administrator) -> Iterator[int]:
+    """How many requests are open before the test. Those that it leaves open are denied."""
+    found = _open(administrator)
+    yield len(found)
+    for approval_id in _open(administrator) - found:
+        administrator.deny(approval_id, "the test is over")
+
+
+def _open(administrator: Administrator) -> set[str]:
+    return {one["id"] for one in administrator.get("/v1/approvals", status="pending", limit=100)["data"]}
+
+
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with chromium() as browser:

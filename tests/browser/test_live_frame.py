@@ -1,7 +1,6 @@
 """The count of open requests in the title, the icon and the navigation, and stops: on every page, in every tab."""
 
 import re
-from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
@@ -33,19 +32,6 @@ def _shown(page: Page, before: int) -> int:
     shown = int(page.locator("#waiting").text_content() or 0)
     assert shown <= before
     return shown
-
-
-@pytest.fixture
-def before(administrator: Administrator) -> Iterator[int]:
-    """How many requests are open before the test. Those that it leaves open are denied."""
-    found = _open(administrator)
-    yield len(found)
-    for approval_id in _open(administrator) - found:
-        administrator.deny(approval_id, "the test is over")
-
-
-def _open(administrator: Administrator) -> set[str]:
-    return {one["id"] for one in administrator.get("/v1/approvals", status="pending", limit=100)["data"]}
 
 
 @pytest.mark.parametrize(

@@ -93,10 +93,20 @@ class World:
         tool: str = "github",
     ) -> dict[str, Any]:
         body = {"tool": tool, "operation": operation, "params": params, "context": {"reason": reason}}
+        return self._as_agent("/v1/actions", body, key or self._agent_key)
+
+    def carry_out(self, action_id: str, operation: str, params: Mapping[str, object]) -> None:
+        """Takes an approved call of ``held``, and reports that it failed."""
+        body = {"tool": "github", "operation": operation, "params": params, "context": {"reason": "monthly run"}}
+        self._as_agent(f"/v1/actions/{action_id}/take", body, self._agent_key)
+        outcome = {"status": "failed", "error": "it was merged before"}
+        self._as_agent(f"/v1/actions/{action_id}/outcome", outcome, self._agent_key)
+
+    def _as_agent(self, path: str, body: Mapping[str, object], key: str) -> dict[str, Any]:
         answer = httpx.post(
-            self._instance.runtime["api_url"] + "/v1/actions",
+            self._instance.runtime["api_url"] + path,
             verify=public_roots(),
-            headers={"x-agent-key": key or self._agent_key},
+            headers={"x-agent-key": key},
             json=body,
             trust_env=False,
             timeout=30,

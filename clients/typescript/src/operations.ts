@@ -1614,8 +1614,8 @@ export function createAction(body: { context?: { [name: string]: unknown }; dele
 }
 
 /** Streams changes of actions as server-sent events. `GET /v1/actions/events` */
-export function streamActionEvents(options: { lastEventId?: string } = {}): Call<Uint8Array> {
-  return new Call("GET", `/v1/actions/events`, { headers: { "last-event-id": options.lastEventId }, reads: "bytes" });
+export function streamActionEvents(options: { after?: number; lastEventId?: string } = {}): Call<Uint8Array> {
+  return new Call("GET", `/v1/actions/events`, { query: { after: options.after }, headers: { "last-event-id": options.lastEventId }, reads: "bytes" });
 }
 
 /** Searches actions, newest first. `GET /v1/actions/search` */
@@ -1674,8 +1674,8 @@ export function decideApprovals(body: BulkDecisionRequest): Call<BulkDecisionAns
 }
 
 /** Streams approval events from now on, or after ``Last-Event-ID``, as server-sent events. `GET /v1/approvals/events` */
-export function streamApprovalEvents(options: { lastEventId?: string } = {}): Call<Uint8Array> {
-  return new Call("GET", `/v1/approvals/events`, { headers: { "last-event-id": options.lastEventId }, reads: "bytes" });
+export function streamApprovalEvents(options: { after?: number; lastEventId?: string } = {}): Call<Uint8Array> {
+  return new Call("GET", `/v1/approvals/events`, { query: { after: options.after }, headers: { "last-event-id": options.lastEventId }, reads: "bytes" });
 }
 
 /** Gets one approval request, with its assignees and history. `GET /v1/approvals/{id}` */

@@ -2,10 +2,12 @@
 
 import asyncio
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager, suppress
+from typing import Any
 
 import httpx
 import pytest
@@ -17,6 +19,7 @@ from admin_api.feeds import viewers
 from admin_api.feeds.frames import Batch, Frame, batch_of
 from admin_api.feeds.viewers import Places, Viewer
 from admin_api.http_protocol import ArrivalLimits, BoundedProtocol
+from admin_api.web import shell
 from headgate.agents.scopes import Scope
 from headgate.kernel.errors import UnavailableError
 from headgate.organizations.model import Role
@@ -99,6 +102,52 @@ async def test_who_may_not(gate) -> None:
 async def test_what_is_no_place(gate, last) -> None:
     answer = await gate.person("v", Role.VIEWER).get("/v1/approvals/events", headers={"Last-Event-ID": last})
     assert answer.status_code == 400
+
+
+@pytest.mark.parametrize("after", ["x", "-1", "1.5", "9" * 19])
+async def test_what_is_no_place_to_begin_after(gate, after) -> None:
+    answer = await gate.person("v", Role.VIEWER).get("/v1/approvals/events", params={"after": after})
+    assert answer.status_code == 400
+
+
+async def test_a_stream_begins_after_the_place_that_a_client_names_until_it_comes_back(gate) -> None:
+    person = gate.person()
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events") as stream:
+        place = (await anext(event_stream(stream)))["id"]
+    first, second = await _held(gate), await _held(gate)
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events", params={"after": place}) as stream:
+        events = event_stream(stream)
+        assert (await anext(events))["id"] == place
+        seen, then = await anext(events), await anext(events)
+    assert [one["data"]["approval_id"] for one in (seen, then)] == [first, second]
+    given = {"params": {"after": place}, "headers": {"Last-Event-ID": seen["id"]}}
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events", **given) as stream:
+        events = event_stream(stream)
+        await anext(events)
+        assert (await anext(events))["data"]["approval_id"] == second
+
+
+async def test_a_page_names_the_place_before_all_that_it_may_not_show(gate, monkeypatch) -> None:
+    """What is recorded before a page is asked for is on it. What is recorded while it is read may be missing."""
+    await _held(gate)
+    while_it_is_read: list[str] = []
+    count = shell.open_requests
+
+    async def count_and_hold(*given: Any, **named: Any) -> str:
+        found = await count(*given, **named)
+        while_it_is_read.append(await _held(gate))
+        return found
+
+    monkeypatch.setattr(shell, "open_requests", count_and_hold)
+    person = gate.person()
+    shown = (await person.get("/account")).text
+    place = re.search(r'<body class="shell" data-place="(\d+)">', shown)
+    assert place is not None
+    assert re.search(r'id="waiting"[^>]*>1<', shown)
+    async with asyncio.timeout(20), person.stream("GET", "/v1/approvals/events", params={"after": place[1]}) as stream:
+        events = event_stream(stream)
+        await anext(events)
+        assert [(await anext(events))["data"]["approval_id"]] == while_it_is_read
 
 
 async def test_there_are_so_many_at_once(gate, monkeypatch) -> None:

@@ -1,0 +1,13 @@
+"""The end of an organization's audit chain, where a stream begins that nobody has read before."""
+
+from headgate.audit.feed_store import newest_seq
+from headgate.db.database import Database
+from headgate.journal.apply import apply_before_reading
+
+
+async def end_of_chain(database: Database, org_id: str) -> int:
+    """The ``seq`` of the newest event; 0: there is none. What was recorded before is applied first. Raises
+    UnavailableError."""
+    await apply_before_reading(database, org_id)
+    async with database.transaction(org_id) as connection:
+        return await newest_seq(connection, org_id)
