@@ -17,6 +17,7 @@ from headgate.protocols import content_coding
 from headgate.protocols.bracket_names import refuse_bracket_names
 from headgate.protocols.content_type import NO_CONTENT_TYPE, ContentType, read_content_type
 from headgate.protocols.json_numbers import refuse_inexact_integers
+from headgate.protocols.lenient_json import refuse_lenient_json
 from headgate.protocols.multipart import read_multipart
 from headgate.protocols.overrides import refuse_method_override
 from headgate.protocols.query import lists_by_name, parse_form
@@ -198,10 +199,12 @@ def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
     """An object or a list under another label than JSON's. A mark of the byte order is what lenient servers skip."""
     text = decoded.removeprefix(_BYTE_ORDER_MARK)
     if not begins_as_json(text):
+        refuse_lenient_json(decoded, "its charset is not UTF-8")
         return None, False
     try:
         value = parse_strict(text)
-    except ValidationError:
+    except ValidationError as error:
+        refuse_lenient_json(text, error.message)
         return None, False
     refuse_inexact_integers(text, value)
     _refuse_override(value)

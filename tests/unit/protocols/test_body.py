@@ -144,11 +144,39 @@ def test_json_under_another_label_is_read_and_flagged(body: bytes, content_type:
 
 
 @pytest.mark.parametrize(
-    "body", [b'{"a":1,"a":2}', b'{"a":1} // c', b"{'a':1}", b"[INFO] ready", b"{{ name }}", b'"a"']
+    "body",
+    [b'{"a":1}{"a":2}', b'{"a":1}\n{"a":1}', b'{"a":1} // c', b"{'a':1}", b"[INFO] ready", b"{{ name }}", b'"a"'],
 )
 def test_text_that_only_looks_like_json_stays_text(body: bytes) -> None:
     read = read_body(body, "text/plain", None)
     assert (read.kind, read.value, read.type_mismatch) == (BodyKind.TEXT, body.decode(), False)
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", "application/octet-stream", _FORM])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"method":"x","method":"eth_sendTransaction"}',
+        b'\n[{"a":1,"\\u0061":2}]',
+        b'{"a":NaN}',
+        b'{"a":"\\ud800"}',
+        b'{"method":"x","b":"\xff"}',
+        b'\xef\xbb\xbf{"a":1,"a":2}',
+        '{"method":"x"}'.encode("utf-16"),
+        '{"method":"x"}'.encode("utf-16-le"),
+        '{"method":"x"}'.encode("utf-16-be"),
+        b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"a":1,"a":' + b"9" * 5_000 + b"}",
+    ],
+)
+def test_what_only_lenient_parsers_read_is_refused_under_another_label_too(body: bytes, content_type: str) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, content_type, None)
+
+
+@pytest.mark.parametrize("body", [b"\0\0\0\x1c{ftyp}", b"[\xff\xfe]", bytes(64), b"\xff\xfeh\0i\0", b"{\xe9t\xe9}"])
+def test_bytes_that_no_parser_reads_stay_opaque(body: bytes) -> None:
+    assert read_body(body, "application/octet-stream", None).kind is BodyKind.OPAQUE
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**64 + 1, 10**30 + 1, 10**400])
