@@ -17,11 +17,13 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.kernel.secrets import MASK
 from headgate.protocols import content_coding
+from headgate.protocols.aws_chunks import joined_chunks
 from headgate.protocols.body import DECODED_BYTES_MAX, BodyKind
 from headgate.protocols.draft import ActionDraft
 from headgate.protocols.http_call import HttpCall
 
 UNPARSED_BODY: Final = "unparsed_body"
+_CHUNKED: Final = "aws-chunked"
 _PLAIN: Final = frozenset({"", "identity"})
 
 
@@ -54,7 +56,7 @@ def has_unparsed_body(draft: ActionDraft) -> bool:
 def unparsed_body(call: HttpCall) -> tuple[UnparsedBody, bytes]:
     """The body of ``call`` as it is kept: without its content coding, where that can be read, and with secrets masked.
     What a compressed body or an archive holds cannot be masked."""
-    content, coding = _decoded(call.body, _header(call, b"content-encoding") or "")
+    content, coding = _decoded(call)
     content_type = _header(call, b"content-type")
     # ISO 8859-1 maps each byte to one character, so that everything but what is masked survives.
     text = content.decode("latin-1")
@@ -104,8 +106,19 @@ def kept_bytes(member: JsonObject) -> bytes:
     return base64.b64decode(str(member["content"]))
 
 
-def _decoded(body: bytes, content_encoding: str) -> tuple[bytes, str | None]:
-    coding = content_encoding.strip().lower()
+def _decoded(call: HttpCall) -> tuple[bytes, str | None]:
+    """Chunks of AWS are joined: a secret that two of them share would not be masked."""
+    try:
+        chunks = joined_chunks(call.headers, call.body)
+    except AmbiguousRequestError:
+        chunks = None
+    if chunks is None:
+        return _without_coding(call.body, (_header(call, b"content-encoding") or "").strip().lower())
+    content, coding = _without_coding(chunks.content, chunks.coding)
+    return content, _CHUNKED if coding is None else f"{coding},{_CHUNKED}"
+
+
+def _without_coding(body: bytes, coding: str) -> tuple[bytes, str | None]:
     if coding in _PLAIN or not content_coding.is_readable(coding):
         return body, None
     try:

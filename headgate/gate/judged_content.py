@@ -17,6 +17,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError, ValidationError
 from headgate.nlp_policies.content import JudgedContent
 from headgate.protocols import content_coding
+from headgate.protocols.aws_chunks import joined_chunks
 from headgate.protocols.content_type import read_content_type
 from headgate.protocols.draft import ActionDraft, ProtocolFacts
 from headgate.protocols.grpc import GRPC_TOOL, MESSAGES
@@ -55,7 +56,12 @@ def judged_content(draft: ActionDraft) -> JudgedContent:
         return _messages(draft, draft.facts, value, call)
     headers, sent = http["headers"], _sent(call)
     try:
-        decoded = _decoded(call, _field(headers, "content-encoding"))
+        chunks = joined_chunks(call.headers, call.body)
+        if chunks is None:
+            decoded = _decoded(call.body, _field(headers, "content-encoding"))
+        else:
+            decoded = _decoded(chunks.content, chunks.coding)
+            value["trailers"] = [[name, text] for name, text in chunks.trailers]
     except PayloadTooLargeError as error:
         return JudgedContent(value, unread=error.message, sent=sent)
     except AmbiguousRequestError as error:
@@ -135,13 +141,13 @@ def _field(headers: JsonValue, name: str) -> str:
     return str(headers.get(name, "") if isinstance(headers, dict) else "").strip()
 
 
-def _decoded(call: HttpCall, coding: str) -> bytes:
+def _decoded(content: bytes, coding: str) -> bytes:
     """Raises AmbiguousRequestError and PayloadTooLargeError."""
-    if not call.body:
+    if not content:
         return b""
     if not content_coding.is_readable(coding.lower()):
         raise AmbiguousRequestError("the body's content coding is unknown")
-    return content_coding.decode(call.body, coding.lower(), max_bytes=_DECODED_BYTES_MAX)
+    return content_coding.decode(content, coding.lower(), max_bytes=_DECODED_BYTES_MAX)
 
 
 def _body(decoded: bytes, content_type: str, attachments: list[Attachment]) -> JsonValue:

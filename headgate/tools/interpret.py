@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols import aws, mcp
+from headgate.protocols.aws_chunks import joined_chunks
 from headgate.protocols.body import Body, BodyKind, BodyReading, read_body
 from headgate.protocols.draft import (
     ActionDraft,
@@ -58,6 +59,7 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     if query:
         refuse_method_override((name for name, _ in query), field="query")
     headers = read_headers(call.headers)
+    joined_chunks(call.headers, call.body)  # refused here where they cannot be joined, and judged joined
     if host_index is None:
         return _uncovered(call, path, query, headers)
     return _covered(call, path, query, headers, host_index)
