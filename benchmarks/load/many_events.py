@@ -49,7 +49,7 @@ _EVENTS: Final = """
     )
     INSERT INTO audit_events (org_id, seq, event_id, event_type, action_id, agent_id, created_at, sealed_at, salt,
                               payload)
-    SELECT %(org)s, seq, 'evt_' || %(uuid)s || lpad(seq::text, 12, '0'),
+    SELECT %(org)s, seq, 'evt_' || %(uuid)s || lpad(to_hex(seq), 12, '0'),
            CASE WHEN administered THEN (ARRAY['key.rotated', 'policy.updated'])[(seq / 5000 %% 2) + 1]
                 ELSE (ARRAY['action.submitted', 'decision.made', 'execution.started', 'execution.completed'])[step + 1]
            END,

@@ -24,6 +24,7 @@ from headgate.actions.recorded_entry import (
     ATTESTATION,
     Recorded,
     UnreadableEntryError,
+    fields_bytes,
     read_entry,
 )
 from headgate.kernel.entry_codes import CODE_BYTES, MARK_BYTES, Checker, EntryCodes, Signer
@@ -170,6 +171,18 @@ def read_entries(entries: bytes) -> Iterator[SignedEntry]:
             raise UnreadableEntryError(entries[at:]) from error
         yield SignedEntry(writer, Written(number, digest), position, entry, mark, code, entries[at:end])
         at = end
+
+
+def read_bytes(entries: bytes) -> int:
+    """How many bytes ``read_entries`` makes of these, as they say themselves, as far as they can be read."""
+    found = at = 0
+    try:
+        while at < len(entries):
+            more, at = fields_bytes(entries, at + _PREFIX_BYTES)
+            found += more
+    except struct.error:
+        pass
+    return found
 
 
 def _signed(

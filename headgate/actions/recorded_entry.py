@@ -2,8 +2,9 @@
 written, in the bytes that are appended.
 
 In the journal each stands behind a prefix that says who wrote it and what that writer had written before
-(``entry_lane``). An entry is its kind, its length and its fields. A field is as PostgreSQL's binary array format writes
-an element (a length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays
+(``entry_lane``). An entry is its kind, its length and its fields as an LZ4 block: an action says most things twice, in
+the row that lists show and in the events that are hashed. A field is as PostgreSQL's binary array format writes an
+element (a length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays
 without decoding them. ``headgate.journal`` reads what this module writes.
 """
 
@@ -12,14 +13,20 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from regorus import from_lz4_block, lz4_block
+
 from headgate.audit.written_events import AttestedEvent
 from headgate.db.arrays import NULL, TEXTS, Column, Utf8, columns_of
 
 INDEXED_TEXT_BYTES_MAX: Final = 1_000
 """Of a tool, and of an operation. They are indexed, and a B-tree refuses rows of more than 2,704 bytes."""
 
+ENTRY_BYTES_MAX: Final = 256 << 20
+"""Of an entry's fields. A block that says it has more is not read: the largest call has a twentieth of that."""
+
 _HEAD: Final = struct.Struct(">cI")
 _LENGTH: Final = struct.Struct(">i")
+_BLOCK_LENGTH: Final = struct.Struct(">I")
 _ACTION: Final = b"A"
 _OUTCOME: Final = b"O"
 _EVENTS: Final = b"E"
@@ -140,14 +147,17 @@ def outcome_entry(row: OutcomeRow) -> bytes:
 
 def events_entry(events: Sequence[AttestedEvent]) -> bytes:
     """Of one event at least."""
-    body = b"".join(field for event in events for field in event)
-    return _HEAD.pack(_EVENTS, len(body)) + body
+    return _packed(_EVENTS, b"".join(field for event in events for field in event))
 
 
 def _entry(kind: bytes, columns: Sequence[Column], values: Sequence[object]) -> bytes:
     fields = [NULL if value is None else _field(column, value) for column, value in zip(columns, values, strict=True)]
-    body = b"".join(fields)
-    return _HEAD.pack(kind, len(body)) + body
+    return _packed(kind, b"".join(fields))
+
+
+def _packed(kind: bytes, fields: bytes) -> bytes:
+    block = lz4_block(fields)
+    return _HEAD.pack(kind, len(block)) + block
 
 
 def _field(column: Column, value: object) -> bytes:
@@ -173,20 +183,32 @@ def read_entry(entries: bytes, at: int) -> tuple[Recorded | None, int]:
     try:
         kind, length = _HEAD.unpack_from(entries, at)
         end = at + _HEAD.size + length
-        fields = _fields(entries, at + _HEAD.size, end)
-        return (None if kind == _ATTESTATION and not fields else _KINDS[kind](fields)), end
-    except (struct.error, TypeError, KeyError) as error:
+        if entries[at:end] == ATTESTATION:
+            return None, end
+        if end > len(entries):
+            raise struct.error
+        return _KINDS[kind](_fields(from_lz4_block(entries[at + _HEAD.size : end], ENTRY_BYTES_MAX))), end
+    except (struct.error, ValueError, TypeError, KeyError) as error:
         raise UnreadableEntryError(entries[at:]) from error
 
 
-def _fields(entries: bytes, at: int, end: int) -> list[bytes]:
+def fields_bytes(entries: bytes, at: int) -> tuple[int, int]:
+    """How many bytes the fields of the entry that begins there say that they have, and where it ends; nothing of them
+    is made. Raises struct.error where no entry begins there."""
+    _, length = _HEAD.unpack_from(entries, at)
+    end = at + _HEAD.size + length
+    return _BLOCK_LENGTH.unpack_from(entries, at + _HEAD.size)[0] if length else 0, end
+
+
+def _fields(content: bytes) -> list[bytes]:
     fields: list[bytes] = []
-    while at < end:
-        (size,) = _LENGTH.unpack_from(entries, at)
+    at = 0
+    while at < len(content):
+        (size,) = _LENGTH.unpack_from(content, at)
         after = at + _LENGTH.size + max(size, 0)
-        fields.append(entries[at:after])
+        fields.append(content[at:after])
         at = after
-    if at != end or end > len(entries):
+    if at != len(content):
         raise struct.error
     return fields
 

@@ -7,7 +7,9 @@ from typing import Final
 from msgspec import Struct
 from psycopg import sql
 
+from headgate.audit.chain import numbers_of
 from headgate.audit.event_rows import sealed_event
+from headgate.audit.feed_store import newest_seq
 from headgate.audit.find import SEARCHED_EVENTS, Finder, finder
 from headgate.audit.model import Event, EventFilter, EventPage, EventType, SealedEvent
 from headgate.audit.stored_events import SELECT, read_events
@@ -83,8 +85,9 @@ async def ensure_partitions(connection: Connection) -> None:
 
 async def get_event(connection: Connection, org_id: str, event_id: str) -> SealedEvent:
     """Raises NotFoundError."""
-    query = sql.SQL("{} WHERE e.org_id = %s AND e.event_id = %s").format(SELECT)
-    found = await read_events(connection, query, [org_id, event_id])
+    query = sql.SQL("{} WHERE e.org_id = %s AND e.seq = ANY (%s) AND e.event_id = %s").format(SELECT)
+    numbers = numbers_of(event_id, await newest_seq(connection, org_id))
+    found = await read_events(connection, query, [org_id, numbers, event_id])
     if not found:
         raise NotFoundError(f"no audit event {event_id}")
     return sealed_event(org_id, found[0])

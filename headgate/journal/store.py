@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from psycopg.rows import tuple_row
 from regorus import seal_events
 
-from headgate.actions.entry_lane import DIGEST_BYTES, Written
+from headgate.actions.entry_lane import DIGEST_BYTES, Written, read_bytes
 from headgate.actions.recorded_entry import OutcomeEntry
 from headgate.audit.chain import genesis
 from headgate.db.arrays import (
@@ -117,12 +117,25 @@ async def lock_chain_if_free(connection: Connection, org_id: str) -> bool:
 
 
 async def read_journal(connection: Connection, org_id: str, limit: int) -> tuple[list[JournalRow], bool]:
-    """Up to ``limit`` rows, and about 4 MiB, oldest first; and whether there may be more."""
+    """Up to ``limit`` rows, and about 4 MiB, as they stand there and as they are read, oldest first; and whether there
+    may be more."""
     async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
         await cursor.execute(_ROWS, [org_id, limit, _ROUND_BYTES_MAX])
         found = await cursor.fetchall()
     rows = [JournalRow(row[0], row[1], EventEntry(*map(_element, row[2:7]))) for row in found]
-    return rows, bool(found) and (found[0][7] == limit or found[0][7] > len(found))
+    some = _first(rows)
+    return some, bool(found) and (found[0][7] == limit or found[0][7] > len(some))
+
+
+def _first(rows: list[JournalRow]) -> list[JournalRow]:
+    """One at least, and as many as a round may hold once they are read: what an agent sends can become 250 times as
+    large."""
+    read = 0
+    for position, row in enumerate(rows):
+        read += 0 if row.entries is None else read_bytes(row.entries)
+        if read > _ROUND_BYTES_MAX and position:
+            return rows[:position]
+    return rows
 
 
 async def end_executions(connection: Connection, org_id: str, outcomes: Sequence[OutcomeEntry]) -> set[bytes]:

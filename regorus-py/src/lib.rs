@@ -43,6 +43,8 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(rego::builtins::catalogue::blocked_builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::builtins::alone::call_builtins, module)?)?;
     module.add_function(wrap_pyfunction!(rego::conformance::evaluate_case, module)?)?;
+    module.add_function(wrap_pyfunction!(record::block::from_lz4_block, module)?)?;
+    module.add_function(wrap_pyfunction!(record::block::lz4_block, module)?)?;
     module.add_function(wrap_pyfunction!(record::seal::seal_events, module)?)?;
     module.add_function(wrap_pyfunction!(record::window::check_window, module)?)?;
     module.add_function(wrap_pyfunction!(record::tree::leaf_hashes, module)?)?;

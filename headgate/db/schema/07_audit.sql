@@ -106,7 +106,6 @@ CREATE TABLE audit_events (
 -- Takes what no monthly partition takes: a missing partition must not stop the applier.
 CREATE TABLE audit_events_rest PARTITION OF audit_events DEFAULT;
 CREATE INDEX audit_events_by_seq ON audit_events (org_id, seq);
-CREATE INDEX audit_events_by_id ON audit_events (org_id, event_id);
 CREATE INDEX audit_events_by_action ON audit_events (org_id, action_id, seq);
 -- Only the rare types. A scan of any range finds the frequent types, and indexing them would cost each request.
 CREATE INDEX audit_events_by_type ON audit_events (org_id, event_type, seq)

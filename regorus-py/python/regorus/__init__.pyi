@@ -103,6 +103,12 @@ type WindowRow = tuple[
 """The chain's row: number, header, hash, time of sealing; then the month's: identifier, type, action, agent, time of
 making, time of sealing, salt, payload. Texts are bytes; times are microseconds since 2000, as PostgreSQL keeps them."""
 
+def lz4_block(content: bytes) -> bytes:
+    """The content as an LZ4 block behind its length (four bytes, big-endian). Raises ValueError for 4 GiB and more."""
+
+def from_lz4_block(block: bytes, bytes_max: int) -> bytes:
+    """What ``lz4_block`` was given. Raises ValueError for other bytes, and for a content of more than ``bytes_max``."""
+
 def seal_events(
     org: bytes,
     seq: int,

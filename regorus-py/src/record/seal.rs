@@ -74,7 +74,7 @@ impl Chain<'_> {
         let payload = value(payload)??;
         let random = Sha256::new().chain_update(self.seed).chain_update(seq.to_be_bytes()).finalize();
         let (salt, rest) = random.split_at(SALT_BYTES);
-        let id = event_id((self.sealed + MICROS_2000) / 1_000, rest);
+        let id = event_id((self.sealed + MICROS_2000) / 1_000, rest, seq);
         text.clear();
         header::begin(action, agent, created, &id, self.org, text)?;
         header::hexadecimal(&Sha256::new().chain_update(salt).chain_update(payload).finalize(), text);
@@ -88,10 +88,12 @@ impl Chain<'_> {
     }
 }
 
-fn event_id(unix_millis: i64, random: &[u8]) -> Vec<u8> {
+/// The last four bytes are of the event's number: it is found by that, without an index of identifiers.
+fn event_id(unix_millis: i64, random: &[u8], seq: i64) -> Vec<u8> {
     let mut uuid = [0_u8; 16];
     uuid[..6].copy_from_slice(&unix_millis.to_be_bytes()[2..]);
-    uuid[6..].copy_from_slice(&random[..10]);
+    uuid[6..12].copy_from_slice(&random[..6]);
+    uuid[12..].copy_from_slice(&seq.to_be_bytes()[4..]);
     uuid[6] = uuid[6] & 0x0f | 0x70;
     uuid[8] = uuid[8] & 0x3f | 0x80;
     let mut text = b"evt_".to_vec();

@@ -15,6 +15,7 @@ from headgate.audit.model import SYSTEM, payload_text
 from headgate.db.database import Database
 from headgate.gate.record_batch import Recorder
 from headgate.journal.apply import apply_before_reading, apply_due, apply_if_free, require_applied
+from headgate.journal.store import read_journal
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.ids import IdPrefix, new_id
@@ -208,6 +209,22 @@ async def test_a_torn_row_is_set_aside_from_where_it_is_torn(
     ).fetchall() == [(1, torn)]
     assert (_count(superuser, "actions", org_id), _count(superuser, "journal", org_id)) == (2, 0)
     assert (await verify_range(api_database, org_id)).fault is None
+
+
+async def test_a_round_is_as_large_as_it_is_when_it_is_read(
+    api_database: Database, superuser: Superuser, organization: Organization
+) -> None:
+    """What repeats itself is short in the journal: 500 such rows would be gigabytes in the applier."""
+    org_id = organization.org_id
+    request = b'{"params":"' + b"a" * 1_500_000 + b'"}'
+    for _ in range(4):
+        _append(superuser, org_id, action_entry(_action(organization)._replace(request=request)))
+    async with api_database.transaction(org_id) as connection:
+        rows, is_more = await read_journal(connection, org_id, 500)
+    assert (len(rows), is_more) == (2, True)
+    assert sum(len(row.entries or b"") for row in rows) < 100_000
+    await require_applied(api_database, org_id)
+    assert (_count(superuser, "actions", org_id), _count(superuser, "journal", org_id)) == (4, 0)
 
 
 async def test_what_can_be_mended_is_not_set_aside(

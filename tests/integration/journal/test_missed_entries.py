@@ -19,6 +19,7 @@ from headgate.vault.master_keys import MasterKeys
 from tests.entry_codes import CODES
 from tests.integration.audit.verify_range import verify_range
 from tests.integration.conftest import Cluster, Organization
+from tests.integration.journal.journal_rows import change_action, has_attestation, rows_about
 from tests.integration.journal.test_apply import Superuser, _action, _append_signed, _count, _outcome
 
 type Row = tuple[object, ...]
@@ -45,12 +46,7 @@ async def _record(recorder: Recorder, organization: Organization) -> str:
 async def _attested(superuser: Superuser, org_id: str) -> None:
     """Waits until the process has said what it wrote."""
     async with asyncio.timeout(10):
-        while (
-            superuser.execute(
-                "SELECT FROM journal WHERE org_id = %s AND position('act_' IN entries) = 0", [org_id]
-            ).fetchone()
-            is None
-        ):
+        while not has_attestation(superuser, org_id):
             await asyncio.sleep(0.05)
 
 
@@ -87,9 +83,7 @@ async def test_a_call_that_was_deleted_is_missed_within_a_second(
     await require_applied(api_database, org_id)
     assert await _differences(api_database, org_id) == []
     action_id = await _record(recorder, organization)
-    superuser.execute(
-        "DELETE FROM journal WHERE org_id = %s AND position(%s IN entries) > 0", [org_id, action_id.encode()]
-    )
+    _delete(superuser, org_id, action_id)
     await _two_are_missed(api_database, superuser, org_id)
     assert _missed(superuser, org_id) == [("3", "2"), ("3", "2")], "the call, and its outcome"
     assert await _differences(api_database, org_id) == [("journal", "3", "2"), ("journal", "3", "2")]
@@ -155,11 +149,7 @@ async def test_an_entry_that_was_changed_is_set_aside_and_missed(
     org_id = organization.org_id
     action_id = await _record(recorder, organization)
     other = new_id(IdPrefix.ACTION)
-    superuser.execute(
-        "UPDATE journal SET entries = overlay(entries PLACING %s FROM position(%s IN entries)) WHERE org_id = %s"
-        " AND position(%s IN entries) > 0",
-        [other.encode(), action_id.encode(), org_id, action_id.encode()],
-    )
+    change_action(superuser, org_id, action_id, other)
     await _two_are_missed(api_database, superuser, org_id)
     assert _count(superuser, "actions", org_id) == 0
     assert len(_missed(superuser, org_id)) == 2
@@ -277,7 +267,8 @@ async def _killed(cluster: Cluster, organization: Organization, *, calls: int) -
 
 def _delete(superuser: Superuser, org_id: str, action_id: str) -> None:
     gone = superuser.execute(
-        "DELETE FROM journal WHERE org_id = %s AND position(%s IN entries) > 0", [org_id, action_id.encode()]
+        "DELETE FROM journal WHERE org_id = %s AND journal_id = ANY (%s)",
+        [org_id, rows_about(superuser, org_id, action_id)],
     )
     assert gone.rowcount == 2, "the call, and its outcome"
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from regorus import seal_events
 
-from headgate.audit.chain import SALT_BYTES, genesis, header_hash, header_text, payload_digest
+from headgate.audit.chain import SALT_BYTES, genesis, header_hash, header_text, numbers_of, payload_digest
 from headgate.db.arrays import NULL, element
 
 _ORG = "org_019a0000-0000-7000-8000-000000000000"
@@ -65,7 +65,20 @@ def test_headers_are_those_of_the_chain(events: list[tuple[str, str | None, str 
         assert hashes[position] == previous
         uuid = UUID(ids[position].decode().removeprefix("evt_"))
         assert (uuid.version, uuid.int >> 80) == (7, int(_SEALED.timestamp() * 1000))
+        assert numbers_of(ids[position].decode(), 7 + len(events)) == [7 + position]
     assert len(set(ids)) == len(set(salts)) == len(events)
+
+
+def test_an_identifier_says_which_numbers_its_event_can_have() -> None:
+    first = (1 << 32) + 5
+    event = (element("a.b"), NULL, NULL, _time(_SEALED), element("{}"))
+    ids, *_ = seal_events(_ORG.encode(), first, genesis(_ORG), _micros(_SEALED), bytes(32), [event])
+    [event_id] = (one.decode() for one in _elements(ids))
+    assert numbers_of(event_id, first) == [5, first]
+    assert numbers_of(event_id, first - 1) == [5]
+    assert numbers_of(event_id, 4) == []
+    for wrong in ("evt_forged", event_id.upper(), event_id + "0", "act" + event_id[3:], ""):
+        assert numbers_of(wrong, first) == []
 
 
 @pytest.mark.parametrize(

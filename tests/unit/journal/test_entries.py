@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headgate.actions.entry_lane import EntryLane, read_entries
+from headgate.actions.entry_lane import EntryLane, read_bytes, read_entries
 from headgate.actions.recorded_entry import (
+    ENTRY_BYTES_MAX,
     INDEXED_TEXT_BYTES_MAX,
     ActionEntry,
     ActionRow,
@@ -78,6 +79,22 @@ def test_a_torn_entry_ends_the_reading(cut: int) -> None:
     with pytest.raises(UnreadableEntryError) as torn:
         next(reading)
     assert torn.value.rest == last
+
+
+def test_how_large_entries_become_is_known_before_they_are_read() -> None:
+    large = _ACTION._replace(request=b'{"params":"' + b"a" * 1_000_000 + b'"}')
+    entries = _signed(action_entry(large), outcome_entry(_OUTCOME))
+    assert len(entries) < 10_000
+    assert read_bytes(entries) == sum(len(b"".join(one.entry or ())) for one in read_entries(entries))  # type: ignore[arg-type]
+    assert read_bytes(entries[:-1]) == read_bytes(entries), "what is torn is told when it is read"
+    assert read_bytes(b"torn") == 0
+
+
+def test_an_entry_that_would_become_too_large_is_not_read() -> None:
+    entry = action_entry(_ACTION)
+    huge = entry[:5] + (ENTRY_BYTES_MAX + 1).to_bytes(4, "big") + entry[9:]
+    with pytest.raises(UnreadableEntryError):
+        list(read_entries(_signed(huge)))
 
 
 @given(st.binary(max_size=400))
