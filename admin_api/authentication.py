@@ -19,6 +19,7 @@ from admin_api.principal import Principal
 from admin_api.services.cookies import Cookies, cookie_of
 from admin_api.tokens import TokenVerifier, VerifiedToken
 from headgate.agents.authenticate import KeyRing
+from headgate.agents.model import KeyIdentity
 from headgate.agents.scopes import KeyKind, Scope, scopes_of_roles
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
@@ -133,9 +134,23 @@ class Authenticator:
         if identity.kind is KeyKind.AGENT and access.audience is Audience.ADMINISTRATORS:
             AUTHENTICATION_FAILURES.labels("key").inc()
             raise _agents_key_refused(access.scope, identity.scopes)
+        self._require_trusted_owner(identity)
         return Principal(
             org_id=identity.org_id, scopes=identity.scopes, user_id=identity.user_id, key=key, identity=identity
         )
+
+    def _require_trusted_owner(self, identity: KeyIdentity) -> None:
+        """A person's key is that person's word, which counts while their issuer does, as in a session. Raises
+        UnauthorizedError."""
+        if identity.owner_issuer is None:
+            return
+        try:
+            self._tokens.roles_now(identity.org_id, identity.owner_issuer, frozenset())
+        except UnauthorizedError as error:
+            raise UnauthorizedError(
+                "This API key is disabled because the identity provider of its owner is no longer trusted here. Another"
+                " administrator can take it over."
+            ) from error
 
     async def _by_token(self, token: Secret) -> Principal:
         verified = await self._tokens.verify(token)

@@ -140,7 +140,7 @@ class TokenVerifier:
         """
         trusted = self._issuers.get(issuer)
         if trusted is None:
-            raise UnauthorizedError("The identity provider of this session is no longer trusted here. Sign in again.")
+            raise UnauthorizedError("The identity provider of this account is no longer trusted here. Sign in again.")
         _require_spoken_for(org_id, trusted)
         return roles if trusted.names_operators else roles - {Role.OPERATOR}
 

@@ -76,7 +76,7 @@ async def _opened(request: Request) -> Opened:
         dependencies.vault,
         dependencies.clock(),
         str(request.path_params["token"]),
-        dependencies.decide_approval.sign_in_trust,
+        dependencies.decide_approval.mapped_voter,
     )
     return opened.coming_from(client_address(request.scope))
 

@@ -1,7 +1,8 @@
 """What a link opens, and how it is shown."""
 
 import json
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
@@ -11,7 +12,6 @@ from starlette.responses import Response
 from admin_api.pages import page
 from headgate.agents.store import find_agent
 from headgate.approvals.history import HistoryVerb, Step, history
-from headgate.approvals.mapped_voter import mapped_voter
 from headgate.approvals.model import Approval, ApprovalStatus, Vote, state_at
 from headgate.approvals.step_store import steps_of
 from headgate.approvals.store import HeldAction, get_approval
@@ -29,6 +29,9 @@ from headgate.policies.stated_risk import is_risk_stated
 from headgate.tools.describe import operation_descriptions
 from headgate.tools.match import CatalogueIndex
 from headgate.vault.service import Vault
+
+type MappedVoter = Callable[[User], Voter]
+"""``DecideApproval.mapped_voter``."""
 
 _HEADINGS: Final = {
     ApprovalStatus.PENDING: "Approval needed",
@@ -78,8 +81,8 @@ class _ExpiredLinkError(NotFoundError):
     """The link was valid and has expired."""
 
 
-async def open_link(database: Database, vault: Vault, now: datetime, token: str, trust: timedelta) -> Opened:
-    """``trust``: for how long after a person has signed in they may decide so.
+async def open_link(database: Database, vault: Vault, now: datetime, token: str, mapped: MappedVoter) -> Opened:
+    """``mapped``: the voter that a user is who decides so.
 
     Raises NotFoundError where it is none, is no more, or its approval is another organization's."""
     org_id = claimed(token).org_id
@@ -95,7 +98,7 @@ async def open_link(database: Database, vault: Vault, now: datetime, token: str,
         steps = tuple(await steps_of(connection, org_id, link.approval_id))
         agent = await find_agent(connection, org_id, approval.agent_id)
         user = await _person(connection, link)
-    voter, why_not = _voter(link, user, now, trust)
+    voter, why_not = _voter(link, user, mapped)
     if state_at(approval, now) is not ApprovalStatus.PENDING:
         voter, why_not = None, None
     elif voter is not None and any(vote.voter_id == voter.user_id for vote in votes):
@@ -120,7 +123,7 @@ async def _person(connection: Connection, link: Link) -> User | None:
     return None if found is None or found.deactivated_at is not None else found
 
 
-def _voter(link: Link, user: User | None, now: datetime, trust: timedelta) -> tuple[Voter | None, str | None]:
+def _voter(link: Link, user: User | None, mapped: MappedVoter) -> tuple[Voter | None, str | None]:
     """The person's rights are those of now, not those of when the link was made."""
     if link.user_id is None:
         return (
@@ -130,7 +133,7 @@ def _voter(link: Link, user: User | None, now: datetime, trust: timedelta) -> tu
     if user is None:
         return None, "The person that this link names is no longer a member."
     try:
-        return mapped_voter(user, now=now, trust=trust), None
+        return mapped(user), None
     except ForbiddenError as error:
         return None, error.message
 

@@ -215,6 +215,7 @@ def identity_of(found: FoundKey | None, now: datetime) -> KeyIdentity:
         expires_at=found.expires_at,
         generation=found.generation,
         limits=found.limits,
+        owner_issuer=found.owner_issuer,
     )
 
 

@@ -83,7 +83,8 @@ class ApiKey(Struct, frozen=True):
 
 
 class KeyIdentity(Struct, frozen=True):
-    """Who a valid key speaks for, as of one generation of the organization's state."""
+    """Who a valid key speaks for, as of one generation of the organization's state. ``owner_issuer``: the issuer of the
+    person who answers for it; None: nobody does, or it is an agent's."""
 
     org_id: str
     key_id: str
@@ -95,3 +96,4 @@ class KeyIdentity(Struct, frozen=True):
     expires_at: datetime | None
     generation: int
     limits: AgentLimits = NO_LIMITS
+    owner_issuer: str | None = None

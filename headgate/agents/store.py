@@ -35,7 +35,7 @@ SELECT_KEYS: Final = (
 
 class FoundKey(Struct, frozen=True):
     """What the database says of a presented key, valid or not. ``owner_roles``: those of now of the person who answers
-    for it; None: nobody does, or it is an agent's."""
+    for it, and ``owner_issuer``: who says who they are; None: nobody answers for it, or it is an agent's."""
 
     org_id: str
     key_id: str
@@ -51,6 +51,7 @@ class FoundKey(Struct, frozen=True):
     limits: AgentLimits = NO_LIMITS
     stopped_at: datetime | None = None
     owner_roles: frozenset[Role] | None = None
+    owner_issuer: str | None = None
 
 
 async def insert_agent(connection: Connection, agent: Agent) -> None:
@@ -217,6 +218,7 @@ async def find_key_by_hash(connection: Connection, key_hash: bytes) -> FoundKey 
         limits=AgentLimits(row["requests_per_minute"], row["open_approvals"]),
         stopped_at=row["stopped_at"],
         owner_roles=None if row["owner_roles"] is None else frozenset(Role(role) for role in row["owner_roles"]),
+        owner_issuer=row["owner_issuer"],
     )
 
 

@@ -11,7 +11,7 @@ from headgate.actions.model import ActionStatus
 from headgate.actions.store import move_action
 from headgate.approvals.announce_decision import announce_decision
 from headgate.approvals.approver import actor_of, approver_of_now, parties_to
-from headgate.approvals.mapped_voter import DEFAULT_TRUST
+from headgate.approvals.mapped_voter import DEFAULT_TRUST, RolesNow, mapped_voter, no_issuer
 from headgate.approvals.model import ApprovalStatus, VoteDecision
 from headgate.approvals.store import lock_approval, save_state
 from headgate.approvals.vote_store import save_vote, votes_of
@@ -25,6 +25,7 @@ from headgate.executions.keep_call import APPROVED_PRIORITY, queue_call
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.organizations.change import OrganizationChange, begin_change
+from headgate.organizations.model import User
 
 _EVENT: Final = {
     ApprovalStatus.PENDING: EventType.APPROVAL_VOTED,
@@ -40,13 +41,19 @@ _ACTION_STATUS: Final = {
 class DecideApproval(Struct, frozen=True):
     """The use case behind approve, deny and the admin decision. ``valkey`` None: wake-ups by polling only.
 
-    ``sign_in_trust``: how long after a sign-in a person may decide through links, chats and trackers.
+    ``sign_in_trust``: how long after a sign-in a person may decide through links, chats and trackers. ``roles_now``:
+    what their issuers are trusted with.
     """
 
     database: Database
     valkey: Redis | None
     clock: Clock
     sign_in_trust: timedelta = DEFAULT_TRUST
+    roles_now: RolesNow = no_issuer
+
+    def mapped_voter(self, user: User) -> Voter:
+        """This user as a voter through a link, a chat or a tracker. Raises ForbiddenError."""
+        return mapped_voter(user, now=self.clock(), trust=self.sign_in_trust, roles_now=self.roles_now)
 
     async def decide(
         self,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from headgate.approvals.decide import DecideApproval
-from headgate.approvals.mapped_voter import mapped_voter
 from headgate.approvals.model import VoteDecision
 from headgate.approvals.voting import Outcome, Voter
 from headgate.audit.model import SYSTEM, Event, EventType
@@ -70,7 +69,7 @@ class DecideFromDiscord(Struct, frozen=True):
         user = users.get(linked or "")
         if user is None:
             raise ForbiddenError("This account is not linked to a Headgate user. An administrator can link it.")
-        voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
+        voter = self.decide_approval.mapped_voter(user)
         decision = VoteDecision.APPROVE if interaction.press is Press.APPROVE else VoteDecision.DENY
 
         async def remember(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:

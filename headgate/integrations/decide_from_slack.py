@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from headgate.approvals.decide import DecideApproval
-from headgate.approvals.mapped_voter import mapped_voter
 from headgate.approvals.model import VoteDecision
 from headgate.db.database import Database
 from headgate.integrations.inbound import connected_to
@@ -125,7 +124,7 @@ class DecideFromSlack(Struct, frozen=True):
     async def _vote(self, connected: _Connection, interaction: Interaction) -> None:
         approval_id = parse_id(IdPrefix.APPROVAL, interaction.approval_id or "")
         user = await self._user(connected, interaction.user)
-        voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
+        voter = self.decide_approval.mapped_voter(user)
         decision = VoteDecision.APPROVE if interaction.press is Press.APPROVE else VoteDecision.DENY
         await self.decide_approval.decide(connected.org_id, approval_id, voter, decision, interaction.reason)
 

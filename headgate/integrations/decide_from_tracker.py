@@ -12,7 +12,6 @@ import structlog
 from msgspec import Struct
 
 from headgate.approvals.decide import DecideApproval
-from headgate.approvals.mapped_voter import mapped_voter
 from headgate.approvals.model import REASON_MAX_CHARACTERS, ApprovalStatus, VoteDecision
 from headgate.approvals.store import get_approval
 from headgate.approvals.vote_store import votes_of
@@ -102,7 +101,7 @@ class DecideFromTracker(Struct, frozen=True):
     async def _vote(
         self, connected: Connected, user: User, transition: Transition, item: Item, decision: VoteDecision
     ) -> None:
-        voter = mapped_voter(user, now=self.clock(), trust=self.decide_approval.sign_in_trust)
+        voter = self.decide_approval.mapped_voter(user)
 
         async def remember(change: OrganizationChange, outcome: Outcome, voter: Voter) -> None:
             receipt = self._receipt(connected, transition, item, ReceiptOutcome.DECIDED)

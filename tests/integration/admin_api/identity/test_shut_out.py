@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 
 from admin_api.process_settings import LoginClient, OidcSettings
 from headgate.agents.scopes import Scope
@@ -176,6 +177,27 @@ async def test_keys_that_a_person_made_for_programs_stop_with_them_and_an_agents
     await _done(await root.post(f"/admin/users/{user}/reactivate"))
     gate.api.let_pass(1.1)  # what was refused is believed for a second
     assert (await program.get("/admin/agents")).status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["admin", "webhook"])
+async def test_a_persons_key_of_an_issuer_that_is_not_trusted_any_more(gate, superuser, kind: str) -> None:
+    """An agent's key is its agent's and goes on; so does a key that no person created."""
+    eve, root = gate.person("eve"), gate.person("root")
+    user = await _id(eve)
+    body = {"name": "pipeline", "kind": kind} | ({"scopes": ["admin:*"]} if kind == "admin" else {})
+    made = await _done(await eve.post("/admin/keys", json=body))
+    agents = await _done(await eve.post(f"/admin/agents/{gate.agent_id}/keys", json={}))
+    program, agent = gate.client(Authorization=f"Bearer {made['key']}"), gate.client(X_Agent_Key=agents["key"])
+    nobodys = await gate.key(Scope.ADMIN)
+    before = await program.get("/v1/actions")
+    superuser.execute("UPDATE users SET issuer = 'https://gone.example' WHERE user_id = %s", [user])
+    refused = await program.get("/v1/actions")
+    assert (refused.status_code, "no longer trusted" in refused.text) == (401, True)
+    assert before.status_code != 401
+    assert (await agent.get("/v1/actions")).status_code == 200
+    assert (await nobodys.get("/admin/agents")).status_code == 200
+    await _done(await root.post(f"/admin/keys/{made['id']}/take-over"))
+    assert (await program.get("/v1/actions")).status_code == before.status_code
 
 
 async def test_somebody_else_takes_a_key_over_and_it_goes_on(gate) -> None:

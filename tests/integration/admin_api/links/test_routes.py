@@ -215,6 +215,16 @@ async def test_who_has_not_signed_in_for_long_decides_nothing_until_they_do(gate
     assert await asked.status() == "approved"
 
 
+async def test_a_person_of_an_issuer_that_is_not_trusted_any_more_decides_nothing(gate, browser, superuser) -> None:
+    asked, ada = await ask(gate), await user_of(gate, "ada", Role.ADMIN)
+    path = await asked.link(ada)
+    superuser.execute("UPDATE users SET issuer = 'https://gone.example' WHERE user_id = %s", [ada])
+    shown = await browser.get(path)
+    assert "no longer trusted" in shown.text and "<form" not in shown.text
+    assert (await browser.post(path, data={"decision": "approve"}, headers=_OWN)).status_code == 403
+    assert await asked.status() == "pending"
+
+
 async def test_a_link_does_not_reach_into_another_organization(gate, new_gate, browser) -> None:
     asked, other = await ask(gate), await new_gate()
     theirs = await ask(other)

@@ -109,6 +109,14 @@ async def test_who_left_their_provider_and_not_slack_decides_nothing(chat: Chat,
     assert await asked.status() == "pending"
 
 
+async def test_a_person_of_an_issuer_that_is_not_trusted_any_more_decides_nothing(chat: Chat, gate, superuser) -> None:
+    ada, asked = await user_of(gate, "ada"), await chat.ask()
+    superuser.execute("UPDATE users SET issuer = 'https://gone.example' WHERE user_id = %s", [ada])
+    await chat.press(chat.payload("approve", asked.approval_id))
+    assert "no longer trusted" in await chat.said()
+    assert await asked.status() == "pending"
+
+
 type Change = Callable[[Chat], Awaitable[None]]
 
 
