@@ -26,7 +26,6 @@ from headgate.protocols.draft import (
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
 from headgate.protocols.llm_endpoints import names_model_by_arn
-from headgate.protocols.member_names import refuse_other_spellings, spellings
 from headgate.protocols.names import mcp_server_tool
 from headgate.protocols.overrides import refuse_method_override
 from headgate.protocols.package_npm import with_plain_scope
@@ -126,10 +125,7 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
 def _catalogued(
     match: PathMatch, read_call: ReadCall, query: Pairs, headers: Headers, body: Body, host_param: str | None
 ) -> ActionDraft | None:
-    members = dict(body.pairs) if body.pairs else body.value
-    for one in match.entries:
-        refuse_other_spellings(members, spellings(*one.conditions.body), within="body")
-    entry = match.choose(read_call.query, members)
+    entry = match.choose(read_call.query, body)
     if entry is None:
         return None
     params = map_params(entry, match.values, query, body, headers.shown)

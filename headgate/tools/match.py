@@ -10,7 +10,9 @@ from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, ValidationError
+from headgate.protocols.body import Body
 from headgate.protocols.graphql_operation import OperationKind
+from headgate.tools.conditions import hold, members_of, refuse_misplaced
 from headgate.tools.model import Catalogue, Entry, Protocol, SegmentKind
 
 _INTEGER_DIGITS_MAX: Final = 18
@@ -38,18 +40,19 @@ class PathMatch:
         self.entries = entries
         self.values = values
 
-    def choose(self, query: Mapping[str, JsonValue], body: JsonValue) -> Entry | None:
-        """The first entry whose conditions hold; ``query`` holds the lists of values by name."""
-        for entry in self.entries:
-            conditions = entry.conditions
-            if not conditions:
-                return entry
-            members = body if isinstance(body, dict) else {}
-            if all(query.get(name) == [value] for name, value in conditions.query.items()) and all(
-                name in members and _same(members[name], value) for name, value in conditions.body.items()
-            ):
-                return entry
-        return None
+    def choose(self, query: Mapping[str, JsonValue], body: Body) -> Entry | None:
+        """The first entry whose conditions hold; ``query`` holds the lists of values by name.
+
+        Raises AmbiguousRequestError: what a condition names stands where only some servers look.
+        """
+        several = [entry.conditions for entry in self.entries if entry.conditions]
+        if several:
+            refuse_misplaced(several, query, body)
+        members = members_of(body) if several else {}
+        return next(
+            (one for one in self.entries if not one.conditions or hold(one.conditions, query, members)),
+            None,
+        )
 
     def root(self, kind: OperationKind, field: str) -> Entry | None:
         """The entry for a root field of GraphQL."""
@@ -188,8 +191,3 @@ def _is_integer(segment: str) -> bool:
         and len(segment) <= _INTEGER_DIGITS_MAX
         and (segment == "0" or segment[0] != "0")
     )
-
-
-def _same(left: JsonValue, right: JsonValue) -> bool:
-    """Python's ``True == 1`` is no equality of JSON."""
-    return left == right and isinstance(left, bool) == isinstance(right, bool)
