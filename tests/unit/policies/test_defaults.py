@@ -12,6 +12,7 @@ import zstandard
 from headgate.agent_sessions.model import reads_sessions
 from headgate.configuration.resources import resource_path
 from headgate.detectors.credential_destinations import credential_destinations
+from headgate.kernel.errors import AmbiguousRequestError
 from headgate.llm_usage.model import reads_usage
 from headgate.policies.data import policy_data
 from headgate.policies.defaults import default_policies
@@ -165,11 +166,6 @@ def test_what_is_no_completion_at_its_address_is_held(
         pytest.param(
             {"content-type": "application/json", "content-encoding": "gzip, gzip"}, b"{}", id="an unknown coding"
         ),
-        pytest.param(
-            {"content-type": "application/x-www-form-urlencoded"},
-            b'{"model":"m","tools":[],"tools":[{"type":"web_search"}]}',
-            id="a member twice, which makes it a form with one field",
-        ),
         pytest.param({"content-type": "application/octet-stream"}, b"//\n{%s}" % SEARCHES, id="JSON with a comment"),
     ],
 )
@@ -184,3 +180,12 @@ def test_a_body_that_was_not_read_is_no_completion(seeded: PolicySet, headers: d
     document = json.dumps(asked | {"http": json.loads(draft.read_call.shown)}).encode()
     decision = seeded.decide(document, tool="http", operation="post", host="chatgpt.com", method="POST")
     assert decision.verdict == "require_approval"
+
+
+def test_a_completion_with_a_member_twice_is_refused_under_any_label() -> None:
+    """As a form it would be one field, whose tools the policy does not see."""
+    raw = ((b"content-type", b"application/x-www-form-urlencoded"),)
+    body = b'{"model":"m","tools":[],"tools":[{"type":"web_search"}]}'
+    call = HttpCall("POST", "https", "chatgpt.com", 443, "/backend-api/codex/responses", "", raw, body)
+    with pytest.raises(AmbiguousRequestError, match="duplicate key"):
+        interpret(call, CatalogueIndex([]))
