@@ -4,7 +4,7 @@ Go's ``encoding/json``, .NET and others match a member without regard to case, a
 ``Name``, the last one counts. Such a server acts on another member than the one that was decided.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -36,6 +36,8 @@ def refuse_other_spellings(holder: JsonValue, names: Spellings, *, within: str) 
     Raises AmbiguousRequestError: a member is one of ``names`` but for upper and lower case.
     """
     for name in holder if isinstance(holder, dict) else ():
+        if names.get(name) == name:
+            continue  # as nearly all are
         exact = names.get(folded(name))
         if exact is not None and exact != name:
             raise _ambiguous(within, f"some servers take the member {name[:_NAME_CHARACTERS_SHOWN]} for {exact}")
@@ -52,8 +54,11 @@ def refuse_names_alike(holder: JsonObject, *, within: str) -> None:
         )
 
 
-def first_alike(names: Iterable[str]) -> tuple[str, str] | None:
-    """Two of ``names`` that differ only in upper and lower case."""
+def first_alike(names: Collection[str]) -> tuple[str, str] | None:
+    """Two of ``names``, all different, that differ only in upper and lower case."""
+    # Looked for first: an object may have a hundred thousand members.
+    if "".join(names).isascii() and len(set(map(str.lower, names))) == len(names):
+        return None
     seen: dict[str, str] = {}
     for name in names:
         present = seen.setdefault(folded(name), name)

@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols import a2a, aws, grpc, json_rpc, packages
 from headgate.protocols.aws import AWS_TOOL
-from headgate.protocols.body import Body, BodyKind
+from headgate.protocols.body import Body, BodyKind, begins_as_json
 from headgate.protocols.draft import ActionDraft, Effect, ReadCall
 from headgate.protocols.headers import Headers
 from headgate.protocols.package import PACKAGE, Ecosystem
@@ -12,6 +13,7 @@ from headgate.tools.generic import unlisted_draft
 from headgate.tools.model import Catalogue, HostProtocol
 from headgate.tools.recognised import a2a_draft, described_draft, grpc_draft, rpc_draft
 
+_RAW: Final = (None, "", "identity")
 _ECOSYSTEMS: Final = {one.value: one for one in Ecosystem}
 
 
@@ -43,7 +45,10 @@ def named_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, bod
 
 
 def _rpc_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
-    if read_call.call.method != "POST" or body.kind is not BodyKind.JSON:
+    if read_call.call.method != "POST":
+        return None
+    if body.kind is not BodyKind.JSON:
+        _refuse_what_may_be_json(read_call, headers, body)
         return None
     request = json_rpc.recognise(body.value, is_named=True)
     if request is None:
@@ -53,3 +58,17 @@ def _rpc_draft(catalogue: Catalogue, read_call: ReadCall, headers: Headers, body
         return rpc_draft(catalogue.tool, read_call, body, request)
     effect = Effect.READ if call.is_read else Effect.WRITE
     return a2a_draft(catalogue.tool, read_call, body, call, effect=effect)
+
+
+def _refuse_what_may_be_json(read_call: ReadCall, headers: Headers, body: Body) -> None:
+    """Go's decoder reads the first value and leaves what follows, and other servers take comments: policies about
+    methods would not see the call. What is in a content coding and no JSON is refused, too.
+
+    Raises AmbiguousRequestError.
+    """
+    is_raw = headers.content_encoding in _RAW
+    if body.kind is not BodyKind.NONE and (not is_raw or begins_as_json(read_call.call.body)):
+        raise AmbiguousRequestError(
+            "the body is not JSON, and the server may read a call of JSON-RPC from it: send one JSON value",
+            details={"field": "body"},
+        )

@@ -1,5 +1,6 @@
 """JSON-RPC over HTTP: which methods a request calls, whatever its server makes of case and of lists."""
 
+import gzip
 import json
 from typing import Any
 
@@ -84,6 +85,34 @@ def test_every_other_body_stays_generic(body: object) -> None:
 def test_a_batch_has_a_bound() -> None:
     with pytest.raises(PayloadTooLargeError):
         read([call("a")] * 101)
+
+
+@pytest.mark.parametrize("protocol", ["jsonrpc", "a2a"])
+@pytest.mark.parametrize(
+    ("content_type", "coding", "body"),
+    [
+        (b"text/plain", None, b'{"method":"eth_sendTransaction"} x'),
+        (b"application/x-ndjson", None, b'{"method":"eth_sendTransaction"}\n{}'),
+        (None, None, b' {"method":"eth_sendTransaction",}'),
+        (b"application/octet-stream", None, b'{"method":"eth_sendTransaction"} // x'),
+        (b"application/x-www-form-urlencoded", None, b'{"method":"eth_sendTransaction"}x'),
+        (b"text/plain", b"gzip", gzip.compress(b'{"method":"eth_sendTransaction"} x', mtime=0)),
+        (b"application/json", b"compress", b"\x1f\x9d"),
+    ],
+)
+def test_a_named_server_gets_nothing_that_it_may_read_a_call_from(
+    tmp_path: Any, protocol: str, content_type: bytes | None, coding: bytes | None, body: bytes
+) -> None:
+    named = [(b"Content-Type", content_type), (b"Content-Encoding", coding)]
+    headers = tuple((name, value) for name, value in named if value is not None)
+    file = tmp_path / "node.yaml"
+    file.write_text(f"tool: node\ndescription: A node\nprotocol: {protocol}\nhosts: [node.example]\n")
+    catalogue = CatalogueIndex([load_catalogue(file)])
+    with pytest.raises(AmbiguousRequestError):
+        interpret(HttpCall("POST", "https", "node.example", 443, "/", "", headers, body), catalogue)
+    form = ((b"Content-Type", b"application/x-www-form-urlencoded"),)
+    token = HttpCall("POST", "https", "node.example", 443, "/token", "", form, b"grant_type=client_credentials")
+    assert interpret(token, catalogue).operation == "unlisted_post"
 
 
 def test_a_named_server_is_read_without_a_version(tmp_path) -> None:
