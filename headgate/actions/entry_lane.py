@@ -24,7 +24,7 @@ from headgate.actions.recorded_entry import (
     ATTESTATION,
     Recorded,
     UnreadableEntryError,
-    fields_bytes,
+    decompressed_bytes,
     read_entry,
 )
 from headgate.kernel.entry_codes import CODE_BYTES, MARK_BYTES, Checker, EntryCodes, Signer
@@ -173,16 +173,17 @@ def read_entries(entries: bytes) -> Iterator[SignedEntry]:
         at = end
 
 
-def read_bytes(entries: bytes) -> int:
-    """How many bytes ``read_entries`` makes of these, as they say themselves, as far as they can be read."""
-    found = at = 0
+def total_decompressed_bytes(entries: bytes) -> int:
+    """The size of all fields after decompression, as the entries state it, up to the first unreadable entry.
+    Decompresses nothing."""
+    total = at = 0
     try:
         while at < len(entries):
-            more, at = fields_bytes(entries, at + _PREFIX_BYTES)
-            found += more
+            size, at = decompressed_bytes(entries, at + _PREFIX_BYTES)
+            total += size
     except struct.error:
         pass
-    return found
+    return total
 
 
 def _signed(

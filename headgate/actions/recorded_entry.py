@@ -2,7 +2,7 @@
 written, in the bytes that are appended.
 
 In the journal each stands behind a prefix that says who wrote it and what that writer had written before
-(``entry_lane``). An entry is its kind, its length and its fields as an LZ4 block: an action says most things twice, in
+(``entry_lane``). An entry is its kind, its length and its fields as an LZ4 block: an action has most values twice, in
 the row that lists show and in the events that are hashed. A field is as PostgreSQL's binary array format writes an
 element (a length of four bytes and the value; a length of -1 for null), so that the applier puts fields into arrays
 without decoding them. ``headgate.journal`` reads what this module writes.
@@ -22,7 +22,7 @@ INDEXED_TEXT_BYTES_MAX: Final = 1_000
 """Of a tool, and of an operation. They are indexed, and a B-tree refuses rows of more than 2,704 bytes."""
 
 ENTRY_BYTES_MAX: Final = 256 << 20
-"""Of an entry's fields. A block that says it has more is not read: the largest call has a twentieth of that."""
+"""Of an entry's fields after decompression. A block that states more is refused. The largest call has a twentieth."""
 
 _HEAD: Final = struct.Struct(">cI")
 _LENGTH: Final = struct.Struct(">i")
@@ -192,9 +192,9 @@ def read_entry(entries: bytes, at: int) -> tuple[Recorded | None, int]:
         raise UnreadableEntryError(entries[at:]) from error
 
 
-def fields_bytes(entries: bytes, at: int) -> tuple[int, int]:
-    """How many bytes the fields of the entry that begins there say that they have, and where it ends; nothing of them
-    is made. Raises struct.error where no entry begins there."""
+def decompressed_bytes(entries: bytes, at: int) -> tuple[int, int]:
+    """The size of an entry's fields after decompression, as its block states it, and where the entry ends. Decompresses
+    nothing. ``at``: where the entry begins. Raises struct.error if no entry begins there."""
     _, length = _HEAD.unpack_from(entries, at)
     end = at + _HEAD.size + length
     return _BLOCK_LENGTH.unpack_from(entries, at + _HEAD.size)[0] if length else 0, end

@@ -23,6 +23,10 @@ _HEADER: Final = re.compile(
     rf'"seq":([1-9][0-9]*),"type":({_VALUE}),"v":1\}}',
     re.ASCII,
 )
+_EVENT_ID: Final = re.compile(
+    r"evt_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{4}([0-9a-f]{8})", re.ASCII
+)
+_NUMBERS_IN_AN_ID: Final = 1 << 32
 
 
 class StoredEvent(NamedTuple):
@@ -61,17 +65,15 @@ class Header(NamedTuple):
     type: str
 
 
-_EVENT_ID: Final = re.compile(
-    r"evt_[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{4}([0-9a-f]{8})", re.ASCII
-)
-_NUMBERS_OF_AN_ID: Final = 1 << 32
-
-
 def numbers_of(event_id: str, newest_seq: int) -> list[int]:
-    """The numbers that an event of this identifier can have, in a chain that ends so: an identifier ends with the last
-    32 bits of its event's number (``regorus-py/src/record/seal.rs``), so that no index of identifiers is needed."""
+    """The sequence numbers that the event can have in a chain whose newest event is ``newest_seq``. Empty: it is no
+    identifier of an event.
+
+    The identifier ends with the last 32 bits of the number (``regorus-py/src/record/seal.rs``), so the database needs
+    no index of identifiers.
+    """
     found = _EVENT_ID.fullmatch(event_id)
-    return [] if found is None else list(range(int(found[1], 16), newest_seq + 1, _NUMBERS_OF_AN_ID))
+    return [] if found is None else list(range(int(found[1], 16), newest_seq + 1, _NUMBERS_IN_AN_ID))
 
 
 def genesis(org_id: str) -> bytes:

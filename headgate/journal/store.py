@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from psycopg.rows import tuple_row
 from regorus import seal_events
 
-from headgate.actions.entry_lane import DIGEST_BYTES, Written, read_bytes
+from headgate.actions.entry_lane import DIGEST_BYTES, Written, total_decompressed_bytes
 from headgate.actions.recorded_entry import OutcomeEntry
 from headgate.audit.chain import genesis
 from headgate.db.arrays import (
@@ -117,23 +117,23 @@ async def lock_chain_if_free(connection: Connection, org_id: str) -> bool:
 
 
 async def read_journal(connection: Connection, org_id: str, limit: int) -> tuple[list[JournalRow], bool]:
-    """Up to ``limit`` rows, and about 4 MiB, as they stand there and as they are read, oldest first; and whether there
-    may be more."""
+    """The oldest rows, and whether there may be more: at most ``limit`` rows, and about 4 MiB, both compressed and
+    decompressed."""
     async with connection.cursor(row_factory=tuple_row, binary=True) as cursor:
         await cursor.execute(_ROWS, [org_id, limit, _ROUND_BYTES_MAX])
         found = await cursor.fetchall()
     rows = [JournalRow(row[0], row[1], EventEntry(*map(_element, row[2:7]))) for row in found]
-    some = _first(rows)
-    return some, bool(found) and (found[0][7] == limit or found[0][7] > len(some))
+    taken = _rows_of_a_round(rows)
+    return taken, bool(found) and (found[0][7] == limit or found[0][7] > len(taken))
 
 
-def _first(rows: list[JournalRow]) -> list[JournalRow]:
-    """One at least, and as many as a round may hold once they are read: what an agent sends can become 250 times as
-    large."""
-    read = 0
+def _rows_of_a_round(rows: list[JournalRow]) -> list[JournalRow]:
+    """The first rows whose decompressed entries fit into a round, at least one row. An agent can send text that is 250
+    times as large after decompression."""
+    size = 0
     for position, row in enumerate(rows):
-        read += 0 if row.entries is None else read_bytes(row.entries)
-        if read > _ROUND_BYTES_MAX and position:
+        size += 0 if row.entries is None else total_decompressed_bytes(row.entries)
+        if size > _ROUND_BYTES_MAX and position:
             return rows[:position]
     return rows
 
