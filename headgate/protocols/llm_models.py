@@ -1,4 +1,4 @@
-"""Which models a request lets answer: the one that it names, and those to fall back to.
+"""Reads the models that may answer a request: the named one, and its fallbacks.
 
 Sources: OpenRouter's guide "Model Fallbacks" (``models``, and ``fallbacks`` of its messages), as of November 2026.
 Other servers ignore these members. Pure.
@@ -9,12 +9,12 @@ from typing import Final, TypeGuard
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 MODELS_MAX: Final = 64
-_MODEL_CHARACTERS_MAX: Final = 256
+MODEL_CHARACTERS_MAX: Final = 256
 
 
 def named_models(body: JsonObject, model: str | None) -> tuple[str, ...] | None:
-    """Each once, first the one that is asked first. ``model``: that of the address. None: a model is no text of 1 to
-    256 characters, there are more than 64, or there is none. Raises nothing."""
+    """Each model once, in the order in which they are asked. ``model``: the name in the address. None: the request
+    names no model, more than 64, or one that is not a text of 1 to 256 characters. Raises nothing."""
     found: list[JsonValue] = [body.get("model") if model is None else model]
     others = body.get("models")
     fallbacks = body.get("fallbacks")
@@ -32,4 +32,4 @@ def named_models(body: JsonObject, model: str | None) -> tuple[str, ...] | None:
 
 
 def is_model_name(value: JsonValue) -> TypeGuard[str]:
-    return isinstance(value, str) and 0 < len(value) <= _MODEL_CHARACTERS_MAX
+    return isinstance(value, str) and 0 < len(value) <= MODEL_CHARACTERS_MAX

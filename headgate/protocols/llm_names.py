@@ -1,9 +1,11 @@
-"""Members of a request to a language model that a server without regard to case takes for documented ones, as Ollama's
-does: ``Model`` beside ``model`` asks another model than the one that was decided."""
+"""Refuses members of a request to a language model that servers without regard to case, such as Ollama, take for
+documented ones: ``Model`` beside ``model`` asks another model than the one that was decided."""
 
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
+from headgate.protocols.llm_output_limit import LIMIT_HOLDERS, LIMIT_MEMBERS
+from headgate.protocols.llm_tools import as_list
 from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
 
 _MODEL: Final = "model"
@@ -11,10 +13,9 @@ _MODELS: Final = (_MODEL, "models")
 _REQUEST: Final = spellings(
     *(_MODEL, "messages", "input", "prompt", "contents", "content", "stream", "tools", "functions", "toolConfig"),
     *("system", "instructions", "systemInstruction", "system_instruction", "models", "previous_response_id"),
-    *("conversation", "anthropic_version", "generationConfig", "inferenceConfig", "max_tokens"),
-    *("max_completion_tokens", "max_output_tokens", "max_response_output_tokens", "maxOutputTokens", "maxTokens"),
-    *("fallbacks", "inputs", "generation_config", "options", "num_predict", "parameters", "max_new_tokens"),
-    "additionalModelRequestFields",
+    *("conversation", "anthropic_version", "fallbacks", "inputs"),
+    *LIMIT_HOLDERS,
+    *LIMIT_MEMBERS,
 )
 _MESSAGE: Final = spellings(
     *("role", "type", "content", "parts", "text", "name", "tools", "tool_call_id", "call_id", "output"),
@@ -23,17 +24,14 @@ _MESSAGE: Final = spellings(
 _TOOL: Final = spellings(
     *("type", "name", "function", "custom", "toolSpec", "functionDeclarations", "function_declarations")
 )
-_HOLDERS: Final = (
-    *("generationConfig", "generation_config", "inferenceConfig", "toolConfig", "options", "parameters"),
-    "additionalModelRequestFields",
-)
+_HOLDERS: Final = LIMIT_HOLDERS | {"toolConfig"}
 _TOOLS_INSIDE: Final = ("function", "custom", "toolSpec", "functionDeclarations", "function_declarations")
 _WITHIN: Final = "request to a language model"
 
 
 def refuse_llm_spellings(body: JsonObject, *, is_model_named: bool) -> None:
-    """``body``: at an address of a language model. Where neither the address nor, in any spelling, the body names a
-    model (``is_model_named``: the address does), it is another API's.
+    """``body``: of a request to an address of a language model. ``is_model_named``: the address names the model. If
+    neither the address nor the body, in any spelling, names a model, the request is for another API and stays as it is.
 
     Raises AmbiguousRequestError.
     """
@@ -44,7 +42,7 @@ def refuse_llm_spellings(body: JsonObject, *, is_model_named: bool) -> None:
     for name in _HOLDERS:
         refuse_other_spellings(body.get(name), _REQUEST, within=_WITHIN)
     for name in ("messages", "contents", "input", "content"):
-        for message in _list(body.get(name)):
+        for message in as_list(body.get(name)) or ():
             _check_message(message)
     for tools in (body.get("tools"), body.get("functions"), config.get("tools") if isinstance(config, dict) else None):
         _check_tools(tools)
@@ -54,20 +52,15 @@ def _check_message(message: JsonValue) -> None:
     refuse_other_spellings(message, _MESSAGE, within=_WITHIN)
     if isinstance(message, dict):
         for name in ("content", "parts"):
-            for part in _list(message.get(name)):
+            for part in as_list(message.get(name)) or ():
                 refuse_other_spellings(part, _MESSAGE, within=_WITHIN)
         _check_tools(message.get("tools"))
 
 
 def _check_tools(tools: JsonValue) -> None:
-    for tool in _list(tools):
+    for tool in as_list(tools) or ():
         refuse_other_spellings(tool, _TOOL, within=_WITHIN)
         if isinstance(tool, dict):
             for name in _TOOLS_INSIDE:
-                for inside in _list(tool.get(name)):
+                for inside in as_list(tool.get(name)) or ():
                     refuse_other_spellings(inside, _TOOL, within=_WITHIN)
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    """One object counts as a list of it."""
-    return value if isinstance(value, list) else [value]

@@ -1,7 +1,7 @@
-"""How long an answer a request to a language model allows: ``input.llm.max_tokens``.
+"""Reads the limit of the response from a request to a language model: ``input.llm.max_tokens``.
 
-Each form has its own names (the providers' API references). A server ignores those of other forms or refuses them, so
-a small number there limits nothing. Pure.
+Each form has its own names (the providers' API references). A server ignores or refuses the names of other forms, so a
+small number there limits nothing. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,11 +36,15 @@ _NAMES: Final[Mapping[LlmForm, tuple[tuple[str, tuple[str, ...]], ...]]] = Mappi
         LlmForm.OLLAMA_GENERATE: _OLLAMA,
     }
 )
+LIMIT_MEMBERS: Final = frozenset(name for places in _NAMES.values() for _, names in places for name in names)
+"""The names of limits in all forms."""
+LIMIT_HOLDERS: Final = frozenset(holder for places in _NAMES.values() for holder, _ in places) - {_BODY}
+"""The members of a body whose members may be limits, in all forms."""
 
 
 def output_limit(form: LlmForm, body: JsonObject) -> int | None:
-    """The largest limit that the request names: of two, servers choose differently. None where it names none, or one
-    that is no count (-1 is Ollama's word for none)."""
+    """In tokens. Of several limits the largest: servers choose differently. None: the request names no limit, or one
+    that is not a count (Ollama takes -1 for no limit)."""
     found: list[int] = []
     for value in _values(form, body):
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:

@@ -10,10 +10,10 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm import asked, items_of
 from headgate.protocols.llm_endpoints import LlmForm, llm_socket
+from headgate.protocols.llm_models import MODEL_CHARACTERS_MAX
 from headgate.protocols.llm_names import refuse_llm_spellings
 from headgate.protocols.member_names import refuse_other_spellings, spellings
 
-_MODEL_CHARACTERS_MAX: Final = 256
 _CREATE: Final = "response.create"
 _PROCESSED: Final = "response.processed"
 """Codex' word that it has an answer."""
@@ -52,7 +52,7 @@ def recognise(host: str, path: str, query: JsonObject, message: JsonValue) -> Js
     body, items = read
     refuse_llm_spellings({**body, "input": items}, is_model_named=True)
     model = body.get("model", named)
-    if not isinstance(model, str) or len(model) > _MODEL_CHARACTERS_MAX:
+    if not isinstance(model, str) or len(model) > MODEL_CHARACTERS_MAX:
         return None
     models = (model,) if model else ()
     return {**asked(provider, form, models, body, items), "stream": True, "event": event}

@@ -27,7 +27,7 @@ _GEMINI_NAMES: Final = ("functionDeclarations", "function_declarations")
 
 
 def as_list(value: JsonValue) -> list[JsonValue] | None:
-    """Google's servers read one object where a list stands as a list of one. None: neither."""
+    """A list as it is, and one object as a list of one, as Google's servers read it. None: it is neither."""
     if isinstance(value, dict):
         return [value]
     return value if isinstance(value, list) else None

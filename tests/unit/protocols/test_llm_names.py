@@ -40,6 +40,15 @@ def test_gemini_whose_address_names_the_model() -> None:
         recognise("generativelanguage.googleapis.com", path, {}, {**contents, "Contents": []})
 
 
+@pytest.mark.parametrize("name", ["Max_Length", "MAX_NEW_TOKENS"])
+def test_another_spelling_of_a_limit_in_any_form_is_refused(name: str) -> None:
+    path = "/hf-inference/models/google/flan-t5"
+    asked: JsonObject = {"inputs": "hi", "parameters": {"max_length": 10}}
+    assert recognise("router.huggingface.co", path, {}, asked) is not None
+    with pytest.raises(AmbiguousRequestError, match=name):
+        recognise("router.huggingface.co", path, {}, {**asked, "parameters": {"max_length": 10, name: 9_000}})
+
+
 def test_schemas_and_members_of_others_are_left() -> None:
     tools: JsonObject = {"tools": [{"type": "function", "function": _FUNCTION}], "Metadata": {"Model": 1}}
     assert recognise("127.0.0.1", _PATH, {}, {**_CHAT, **tools}) is not None
