@@ -17,13 +17,12 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
 from headgate.kernel.secrets import MASK
 from headgate.protocols import content_coding
-from headgate.protocols.aws_chunks import joined_chunks
+from headgate.protocols.aws_chunks import AWS_CHUNKED, joined_chunks
 from headgate.protocols.body import DECODED_BYTES_MAX, BodyKind
 from headgate.protocols.draft import ActionDraft
 from headgate.protocols.http_call import HttpCall
 
 UNPARSED_BODY: Final = "unparsed_body"
-_CHUNKED: Final = "aws-chunked"
 _PLAIN: Final = frozenset({"", "identity"})
 
 
@@ -107,7 +106,7 @@ def kept_bytes(member: JsonObject) -> bytes:
 
 
 def _decoded(call: HttpCall) -> tuple[bytes, str | None]:
-    """Chunks of AWS are joined: a secret that two of them share would not be masked."""
+    """Without its content coding, and with chunks of AWS joined: a secret that two chunks share would not be masked."""
     try:
         chunks = joined_chunks(call.headers, call.body)
     except AmbiguousRequestError:
@@ -115,7 +114,7 @@ def _decoded(call: HttpCall) -> tuple[bytes, str | None]:
     if chunks is None:
         return _without_coding(call.body, (_header(call, b"content-encoding") or "").strip().lower())
     content, coding = _without_coding(chunks.content, chunks.coding)
-    return content, _CHUNKED if coding is None else f"{coding},{_CHUNKED}"
+    return content, AWS_CHUNKED if coding is None else f"{coding},{AWS_CHUNKED}"
 
 
 def _without_coding(body: bytes, coding: str) -> tuple[bytes, str | None]:

@@ -1,8 +1,8 @@
-"""Bodies in chunks that S3 takes apart ("Signature calculations for the Authorization header: transferring payload in
+"""Joins the chunks of an upload to S3 ("Signature calculations for the Authorization header: transferring payload in
 multiple chunks", and "… including trailing headers", Amazon S3 API reference, as of November 2026).
 
-``size[;chunk-signature=…] CRLF data CRLF`` again and again, a chunk of size 0, and fields behind it (checksums, their
-signature). A text that two chunks share is not in the body as it is sent, but in the object that is stored. Pure.
+The body is chunks of the form ``size[;chunk-signature=…] CRLF data CRLF``, a chunk of size 0, and trailing fields
+(checksums, their signature). A text that two chunks share is not in the body as sent, but in the stored object. Pure.
 """
 
 import re
@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from headgate.kernel.errors import AmbiguousRequestError
 
+AWS_CHUNKED: Final = "aws-chunked"
 CHUNKS_MAX: Final = 10_000
-"""S3 wants chunks of 8 KB and more, but for the last one; each costs a turn of a loop."""
-_CODING: Final = "aws-chunked"
+"""Bounds the time for a body of tiny chunks. S3 requires 8 KB at least for each chunk but the last."""
 _DIGEST_FIELD: Final = b"x-amz-content-sha256"
 _DIGEST_OF_CHUNKS: Final = b"streaming-"
 _LENGTH_FIELD: Final = b"x-amz-decoded-content-length"
@@ -30,7 +30,8 @@ type Fields = Iterable[tuple[bytes, bytes]]
 
 
 class JoinedChunks(Struct, frozen=True):
-    """``content``: of all chunks, still in ``coding``, which is in lower case. ``trailers``: the fields behind them."""
+    """``content``: the data of all chunks, still in ``coding`` (lower case; empty: none). ``trailers``: names in lower
+    case and values of the trailing fields."""
 
     content: bytes
     coding: str
@@ -38,9 +39,10 @@ class JoinedChunks(Struct, frozen=True):
 
 
 def joined_chunks(fields: Fields, body: bytes) -> JoinedChunks | None:
-    """``fields``: the request's headers. None: they name no chunks, or there is no body.
+    """The chunks of ``body``, joined. ``fields``: the request's headers. None: they name no chunks, or ``body`` is
+    empty.
 
-    Raises AmbiguousRequestError: the body is not in the chunks that they name.
+    Raises AmbiguousRequestError: the headers name chunks, and ``body`` is not in this form.
     """
     if not body:
         return None
@@ -55,19 +57,19 @@ def joined_chunks(fields: Fields, body: bytes) -> JoinedChunks | None:
             lengths.append(value.strip())
         elif name == _DIGEST_FIELD:
             is_named = is_named or value.strip().lower().startswith(_DIGEST_OF_CHUNKS)
-    if not (is_named or _CODING in codings):
+    if not (is_named or AWS_CHUNKED in codings):
         return None
     content, end = _chunks(body)
     trailers = _trailers(body, end)
     if any(length != str(len(content)).encode() for length in lengths):
-        raise _ambiguous("they are not as long as X-Amz-Decoded-Content-Length says")
-    if _CODING in codings:
-        codings.remove(_CODING)
+        raise _ambiguous("together they are not as long as X-Amz-Decoded-Content-Length says")
+    if AWS_CHUNKED in codings:
+        codings.remove(AWS_CHUNKED)
     return JoinedChunks(content, ",".join(codings), trailers)
 
 
 def _chunks(body: bytes) -> tuple[bytes, int]:
-    """What they hold, and where the head of the last one ends."""
+    """The data of all chunks, and where the head of the last chunk ends."""
     pieces: list[bytes] = []
     at = 0
     while (match := _HEAD.match(body, at)) is not None:
@@ -75,13 +77,13 @@ def _chunks(body: bytes) -> tuple[bytes, int]:
         if size == 0:
             return b"".join(pieces), at
         if len(pieces) == CHUNKS_MAX:
-            raise _ambiguous(f"there are more than {CHUNKS_MAX}")
+            raise _ambiguous(f"there are more than {CHUNKS_MAX} chunks")
         pieces.append(body[at : at + size])
         at += size
         if body[at : at + 2] != b"\r\n":
-            raise _ambiguous("one does not end where its size says")
+            raise _ambiguous("a chunk does not end where its size says")
         at += 2
-    raise _ambiguous("one has no readable size, or the last one is missing")
+    raise _ambiguous("a chunk has no readable size, or the last chunk is missing")
 
 
 def _trailers(body: bytes, at: int) -> tuple[tuple[str, str], ...]:
@@ -90,7 +92,7 @@ def _trailers(body: bytes, at: int) -> tuple[tuple[str, str], ...]:
         found.append((match[1].decode("ascii").lower(), match[2].decode("ascii")))
         at = match.end()
     if _END.fullmatch(body, at) is None:
-        raise _ambiguous("what follows the last one is no field")
+        raise _ambiguous("the data after the last chunk is not a trailing field")
     return tuple(found)
 
 

@@ -58,7 +58,7 @@ def interpret(call: HttpCall, catalogue: CatalogueIndex) -> ActionDraft:
     if query:
         refuse_method_override((name for name, _ in query), field="query")
     headers = read_headers(call.headers)
-    joined_chunks(call.headers, call.body)  # refused here where they cannot be joined, and judged joined
+    joined_chunks(call.headers, call.body)  # refuses chunks that cannot be joined; content policies join them again
     if host_index is None:
         return _uncovered(call, path, query, headers)
     return _covered(call, path, query, headers, host_index)
@@ -97,7 +97,7 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
     match = host_index.find(call.method, path)
     reading = catalogue.reading if match is None else match.entries[0].reading
     if match is not None and match.entries[0].protocol is Protocol.MCP:
-        # A server may ignore the label, and the body is a message or nothing.
+        # A server may ignore Content-Type, and the body of a POST can only be a message.
         reading = BodyReading.JSON if call.method == "POST" else BodyReading.BY_TYPE
     elif match is not None and match.entries[0].protocol is Protocol.GRAPHQL:
         reading = BodyReading.JSON
