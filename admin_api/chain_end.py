@@ -1,4 +1,4 @@
-"""The end of an organization's audit chain, where a stream begins that nobody has read before."""
+"""Reads the end of an organization's audit chain, where a stream begins if its client names no place."""
 
 from headgate.audit.feed_store import newest_seq
 from headgate.db.database import Database
@@ -6,8 +6,7 @@ from headgate.journal.apply import apply_before_reading
 
 
 async def end_of_chain(database: Database, org_id: str) -> int:
-    """The ``seq`` of the newest event; 0: there is none. What was recorded before is applied first. Raises
-    UnavailableError."""
+    """The ``seq`` of the newest event; 0 if there is none. Applies the journal first. Raises UnavailableError."""
     await apply_before_reading(database, org_id)
     async with database.transaction(org_id) as connection:
         return await newest_seq(connection, org_id)

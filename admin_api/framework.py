@@ -1,6 +1,6 @@
-"""The web framework, loaded without the models of its description of an interface (``fastapi.openapi.models``).
+"""Loads FastAPI without building its models of OpenAPI (``fastapi.openapi.models``).
 
-Only ``/openapi.json`` needs them. Building their validators took a thirtieth of a start, and 3 MiB.
+Only ``/openapi.json`` needs their validators. Building these took a thirtieth of a start, and 3 MiB.
 """
 
 from importlib import import_module
@@ -9,7 +9,8 @@ import pydantic
 
 
 def load_framework() -> None:
-    """To be called before anything imports FastAPI: afterwards its models exist. Those of others are built as ever."""
+    """Imports FastAPI with ``defer_build``. Call it before any other import of FastAPI. Models that are declared later
+    are built at once, as usual."""
     before = pydantic.BaseModel.model_config
     pydantic.BaseModel.model_config = pydantic.ConfigDict(defer_build=True)
     try:

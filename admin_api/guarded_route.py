@@ -61,8 +61,8 @@ class GuardedRoute(APIRoute):
 
     Declared, it has what tells routes apart: path, methods, access. The rest (parameters, models, the handler) the
     framework derives when something first asks for it: for all routes at once it took two seconds of a start, and most
-    are not called for days. The pattern of the path is compiled for the first request that begins as it does. A test
-    derives all of them.
+    are not called for days. The pattern of the path is compiled when a request's path first begins with its fixed
+    part. A test derives all of them.
 
     ``plain_handler``: the guarded endpoint, where that takes the request as it is (``direct_dispatch``).
     """
@@ -85,7 +85,7 @@ class GuardedRoute(APIRoute):
         self.plain_handler = self._guard(endpoint) if _is_plain(endpoint) else None
 
     def may_serve(self, path: str) -> bool:
-        """Whether the path begins as this route's does."""
+        """Whether ``path`` begins with the fixed part of this route's path, before its first parameter."""
         return path.startswith(self._beginning)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -267,7 +267,8 @@ def _head_of(response: Response) -> Response:
 
 
 def _is_plain(endpoint: Callable[..., Any]) -> bool:
-    if Request not in endpoint.__annotations__.values():  # most are not, and to ask for all signatures takes a while
+    # Reading all signatures is slow, and most endpoints take no request.
+    if Request not in endpoint.__annotations__.values():
         return False
     parameters = list(inspect.signature(endpoint).parameters.values())
     return len(parameters) == 1 and parameters[0].annotation is Request

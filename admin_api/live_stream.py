@@ -32,7 +32,7 @@ _PIECE_BYTES: Final = 64 << 10
 """Of a batch, at once: a client that reads slowly has no more than this, and what its connection holds, in memory."""
 _SEQ_DIGITS_MAX: Final = 18
 type After = Annotated[int | None, Query(ge=0, lt=10**_SEQ_DIGITS_MAX)]
-"""What a browser says at first: its ``EventSource`` sends ``Last-Event-ID`` only when it comes back."""
+"""The place from which a browser reads. Its ``EventSource`` sends ``Last-Event-ID`` only when it reconnects."""
 _HEADERS: Final = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 """X-Accel-Buffering: a reverse proxy before us would otherwise keep events until it has a page of them."""
 

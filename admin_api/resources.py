@@ -18,6 +18,7 @@ from headgate.kernel.errors import ErrorCode, HeadgateError
 HEAD: Final = "HEAD"
 OPTIONS: Final = "OPTIONS"
 PARAMETER: Final = "{"
+"""The start of a parameter in a template."""
 _ANY: Final = "{}"
 
 
@@ -70,7 +71,7 @@ class Resources:
 
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
-    """Compiled for the first address that begins as it does."""
+    """Compiled when an address first has the template's beginning."""
     return compile_path(template)[0]
 
 

@@ -1,7 +1,7 @@
 """/health/slo-status, db-stats, redis, memory, circuit-breakers, platform-stats: one part each, cheap to poll.
 
-Open to all, as probes are. What tells more than states and counts is under ``details``: for the operator where it is
-about the installation, for administrators where it is about their organization.
+These routes need no credential, like probes, and then return states and counts only. The operator also sees ``details``
+of the installation, and administrators the circuit breakers of their organization.
 """
 
 from typing import Final

@@ -1,4 +1,5 @@
-"""Bodies of the health routes. What stands under ``details`` is there for the operator only."""
+"""Bodies of the health routes. ``details`` is null for everybody but the operator, ``breakers`` for everybody but
+administrators."""
 
 from typing import Literal
 

@@ -17,30 +17,31 @@ _CREDENTIALS: Final = frozenset((b"authorization", b"x-agent-key"))
 
 
 class Viewer(Struct, frozen=True):
-    """``administered``: the organization whose stops and breakers are shown, None: none's. ``is_operator``: figures and
-    warnings of the installation are shown, which are over all organizations."""
+    """``administered``: the organization whose stops and breakers the viewer sees; None: of no organization.
+    ``is_operator``: the viewer sees figures and warnings of the installation, which cover all organizations."""
 
     administered: str | None = None
     is_operator: bool = False
 
 
-_NOBODY: Final = Viewer()
+_WITHOUT_RIGHTS: Final = Viewer()
 
 
 async def viewer_of(request: Request) -> Viewer:
-    """Whoever shows no credential, or one that is refused, is nobody: a probe is never refused."""
+    """The rights of the request's credential. A request without one, or with one that is refused, has no rights, but is
+    answered: probes have no credential."""
     headers = request.scope["headers"]
     if not any(name in _CREDENTIALS for name, _ in headers):
-        return _NOBODY
+        return _WITHOUT_RIGHTS
     try:
         principal = await dependencies_of(request).authenticator.authenticate(headers, _ANYBODY)
     except (UnauthorizedError, ForbiddenError, UnavailableError):
-        return _NOBODY
+        return _WITHOUT_RIGHTS
     return Viewer(principal.org_id if principal.is_admin else None, _is_operator(principal))
 
 
 def _is_operator(principal: Principal) -> bool:
-    """``operator:*``, or ``admin:*`` of the organization with which the installation began: it is the operator's own,
-    and on most installations nobody else has a role."""
+    """Whether the credential has ``operator:*``, or ``admin:*`` in the organization with which the installation began:
+    it is the operator's own, and on most installations the only one."""
     is_of_first = principal.is_admin and principal.org_id == DEFAULT_ORGANIZATION_ID
     return Scope.OPERATOR in principal.scopes or is_of_first

@@ -23,7 +23,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_byte
 
 class Api(Struct, frozen=True):
     """One person's view of the API. ``place``: the end of the organization's audit chain before the page reads
-    anything. The page shows all up to it, so that the page's streams begin there."""
+    anything. The page shows every event up to it, so its streams begin there."""
 
     request: Request
     principal: Principal
