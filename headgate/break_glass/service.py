@@ -49,8 +49,8 @@ async def break_glass(
     denial = await standing_denial(change.connection, change.org_id, denied.agent_id, denied.digest)
     if denial is not None:
         raise ConflictError(
-            f"A reviewer denied this call (approval {denial.approval_id}), until {rfc3339(denial.expires_at)}."
-            " Break-glass does not override a person's decision.",
+            f"A reviewer denied this call (approval {denial.approval_id}). The denial holds until"
+            f" {rfc3339(denial.expires_at)}. Break-glass does not override a person's decision.",
             details={"approval_id": denial.approval_id, "expires_at": rfc3339(denial.expires_at)},
         )
     if denied.status != "denied":

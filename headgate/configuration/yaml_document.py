@@ -70,10 +70,11 @@ class _Values:
         return key
 
     def _count(self, node: yaml.CollectionNode) -> None:
-        """Each member takes a character, unless aliases repeat it: some lines could stand for a thousand million."""
+        """Bounds aliases: a few lines of them could stand for a thousand million members. Without aliases, each member
+        takes at least one character of the document."""
         self._members_left -= len(node.value)
         if self._members_left < 0:
-            raise _construction_error(node, "its aliases repeat more members than it has characters")
+            raise _construction_error(node, "aliases repeat more members than the document has characters")
 
 
 def _is_text(node: yaml.Node) -> bool:

@@ -61,7 +61,7 @@ _READS: Final = frozenset(
     | CARD_OPERATIONS
 )
 _URL_MEMBERS: Final = frozenset({"uri", "url", "filewithuri", "file_with_uri"})
-"""Folded: a server without regard to case fetches what ``URL`` says."""
+"""Folded: a server without regard to case also fetches the value of ``URL``."""
 _PARAMS: Final = spellings(
     *("message", "id", "taskId", "task_id", "contextId", "context_id", "configuration", "metadata"),
     *("pushNotificationConfig", "push_notification_config", "config", "role", "parts"),

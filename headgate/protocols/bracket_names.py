@@ -1,4 +1,4 @@
-"""Names of members that a server reads as another name.
+"""Refuses names in query strings and forms that some servers read as other names.
 
 qs (Express) and Rack 2 read ``[account]`` as ``account``, Rack 2 ``account]`` too. PHP drops spaces at the start of a
 name and all after a NUL, and makes ``account_`` of ``account[`` (php.net, "Variables From External Sources"). Where
@@ -18,26 +18,29 @@ _NAME_CHARACTERS_SHOWN: Final = 80
 
 
 def refuse_bracket_names(names: Iterable[str], *, field: str) -> None:
-    """``names``: of a query string or a form. Raises AmbiguousRequestError, naming ``field``."""
+    """``names``: of a query string or a form. ``field``: where they are, for the message.
+
+    Raises AmbiguousRequestError.
+    """
     plain: set[str] = set()
     nested: set[str] = set()
     for name in names:
         if name.startswith(" ") or "\0" in name:
-            raise _ambiguous(field, name, "some servers drop a space at its start, or all after a NUL")
+            raise _ambiguous(field, name, "some servers drop a space at the start, or everything after a NUL")
         bracket = _BRACKET.search(name)
         if bracket is None:
             plain.add(name)
         elif _PATH.fullmatch(name) is None:
-            raise _ambiguous(field, name, "servers read its brackets differently")
+            raise _ambiguous(field, name, "servers read the brackets differently")
         else:
             nested.add(name[: bracket.start()])
     both = plain & nested
     if both:
-        raise _ambiguous(field, min(both), "it is there with and without brackets")
+        raise _ambiguous(field, min(both), "the name occurs with and without brackets")
 
 
 def _ambiguous(field: str, name: str, reason: str) -> AmbiguousRequestError:
     shown = name[:_NAME_CHARACTERS_SHOWN]
     return AmbiguousRequestError(
-        f"the {field} can be read in more than one way: the member {shown}: {reason}", details={"field": field}
+        f"the {field} can be read in more than one way: the member {shown!r}: {reason}", details={"field": field}
     )

@@ -124,9 +124,9 @@ def read_question(message: bytes) -> Question | None:
 
 
 def is_answerable(message: bytes) -> bool:
-    """Whether some resolver answers it, though ``read_question`` does not read it: of several questions they take the
-    first, other requests than queries they pass on, and of a name they follow the pointers (RFC 1035, section 4.1.4),
-    into the header too."""
+    """Whether some resolver answers the message, even if ``read_question`` cannot read it. Resolvers take the first of
+    several questions, pass on requests with another opcode, and follow pointers in a name (RFC 1035, section 4.1.4),
+    also into the header."""
     if not _HEADER_BYTES < len(message) <= _MESSAGE_BYTES_MAX or message[2] & _RESPONSE or not any(message[4:6]):
         return False
     at, end, name_bytes, pointers = _HEADER_BYTES, 0, 0, 0
@@ -145,7 +145,7 @@ def is_answerable(message: bytes) -> bool:
 
 def _decoded(value: str) -> bytes:
     """Of the query's ``dns``. RFC 8484, section 4.1 asks for base64url without padding; decoders also take the other
-    alphabet, padding, and line breaks in between (Go's), so all of these count. Empty: it is no base64."""
+    alphabet, padding, and line breaks in between (Go's), so all of these count. Empty: the value is not base64."""
     text = _NOT_BASE64.sub("", value).replace("+", "-").replace("/", "_")
     try:
         return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

@@ -106,20 +106,21 @@ def recognise(
     is_grpc_host: bool = False,
     definitions: Definitions | None = None,
 ) -> GrpcRequest | None:
-    """None where the call is none of these. JSON under another label may mean something to others than servers of gRPC:
-    no frame is JSON, and of unary messages few are (a field whose tag and length are white space to JSON)."""
+    """None if the call is none of these. A body that is JSON is read as a message only for Connect, if it can be read
+    as one: a framed message is never JSON, and few unary messages are (a field whose tag and length are white
+    space)."""
     if read_call.call.method != "POST":
         return None
     label = _label(headers, is_grpc_host=is_grpc_host)
     if label is None:
         return None
     is_json_call = label.form is Form.CONNECT and label.codec is Codec.JSON and body.kind is BodyKind.JSON
-    is_json_elsewhere = body.kind is BodyKind.JSON and not is_json_call and not is_grpc_host
-    if is_json_elsewhere and label.form is not Form.CONNECT:
+    is_unexpected_json = body.kind is BodyKind.JSON and not is_json_call and not is_grpc_host
+    if is_unexpected_json and label.form is not Form.CONNECT:
         return None
     service, method = _names(read_call.path)
     read = _NOT_FRAMED if is_json_call else _read(read_call.call.body, headers, label, definitions, (service, method))
-    if is_json_elsewhere and read.unread is not None:
+    if is_unexpected_json and read.unread is not None:
         return None
     facts: JsonObject = {
         "form": label.form,

@@ -1,6 +1,6 @@
 """JSON-RPC over HTTP: the methods that a request calls (JSON-RPC 2.0 Specification, sections 4 and 6).
 
-What one server could read otherwise than another is refused.
+A request that servers could read in different ways is refused.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,6 @@
-"""JSON that lenient parsers read, each in its own way, and ``parse_strict`` does not.
+"""Refuses JSON under another label that lenient parsers read, each in its own way, and ``parse_strict`` does not.
 
-Under a label that is not JSON's such a body would pass as text: a server that ignores the label acts on it, and no
-policy has read its members.
+Such a body would pass as text. A server that ignores the label would act on members that no policy has read.
 """
 
 import json
@@ -15,22 +14,22 @@ _STARTS: Final = (b"{", b"[")
 
 
 def refuse_lenient_json(text: bytes, reason: str) -> None:
-    """``reason``: why ``parse_strict`` refuses it. Text that is no JSON to any common parser is left: templates, lines
-    of a log, JSON with comments or with other data behind it.
+    """``reason``: why ``parse_strict`` refuses the text. Text that no common parser reads as JSON passes: templates,
+    lines of a log, JSON with comments or with other data behind it.
 
-    Raises AmbiguousRequestError: an object or a list that servers read though members are there twice, a number is NaN,
-    bytes are not UTF-8 or UTF-16, or it is nested too deep for some of them.
+    Raises AmbiguousRequestError: ``text`` is an object or a list that some parsers read, although it has duplicate
+    keys, NaN, bytes that are not UTF-8, or too many levels.
     """
     if text.lstrip(_BYTE_ORDER_MARKS + _SPACE)[:1] in _STARTS and _is_read(text):
         raise AmbiguousRequestError(
-            f"the body is JSON under another label, and parsers differ in what they read of it: {reason}",
+            f"the body is JSON under another Content-Type, and parsers read it differently: {reason}",
             details={"field": "body"},
         )
 
 
 def _is_read(text: bytes) -> bool:
-    """By Python, which finds out whether it is UTF-8, UTF-16 or UTF-32 (RFC 4627, section 3); and by Go and Node.js,
-    which replace bytes that are not UTF-8."""
+    """Whether a lenient parser reads ``text``: one that detects UTF-8, UTF-16 and UTF-32, as Python does (RFC 4627,
+    section 3), or one that replaces bytes that are not UTF-8, as Go and Node.js do."""
     replaced = text.decode("utf-8", "replace")
     for one in (text, replaced) if "\ufffd" in replaced else (text,):
         try:

@@ -28,8 +28,9 @@ COUNT_TOKENS: Final = "count_tokens"
 
 
 class ModelCall(Struct, frozen=True):
-    """Which model is asked, and in which form it answers. ``model``: the provider, a slash and the name, of which
-    characters that cannot be seen are replaced. ``fallbacks``: the others that may answer instead, named alike."""
+    """Which model is asked, and in which form it answers. ``model``: the provider, a slash and the name, with U+FFFD
+    for each character that is not printable. ``fallbacks``: the models that may answer instead, in the same
+    notation."""
 
     model: str
     form: LlmForm
@@ -76,7 +77,8 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
 def asked(
     provider: str, form: LlmForm, models: tuple[str, ...], body: JsonObject, messages: list[JsonValue]
 ) -> JsonObject:
-    """The members of ``input.llm`` that all ways to ask have. ``models``: none where a session names none."""
+    """The members of ``input.llm`` that requests and WebSocket messages share. ``models``: empty if a session names
+    none."""
     names: list[JsonValue] = list(models)
     return {
         "provider": provider,
@@ -92,8 +94,8 @@ def asked(
 
 
 def _stream(form: LlmForm, body: JsonObject) -> bool | None:
-    """Whether the answer is streamed; None where nobody can tell. SDKs send null for what is not set, and servers take
-    it for that."""
+    """Whether the answer is streamed. None: ``stream`` is no boolean. SDKs send null for an unset member, and servers
+    read it as absent."""
     stream = body.get("stream")
     if stream is None:
         return form in _STREAMS_UNLESS_TOLD
@@ -101,7 +103,8 @@ def _stream(form: LlmForm, body: JsonObject) -> bool | None:
 
 
 def _form(endpoint: LlmEndpoint, body: JsonObject) -> LlmForm:
-    """Of a model that Bedrock invokes, its maker chose the form: only Anthropic's names a version."""
+    """The form of the body. At Bedrock's ``invoke`` it depends on the model's maker: only Anthropic's form has a
+    version."""
     if endpoint.provider != BEDROCK or endpoint.form is not LlmForm.MESSAGES or _VERSION_MEMBER in body:
         return endpoint.form
     return LlmForm.COMPLETIONS if "prompt" in body else LlmForm.CHAT_COMPLETIONS
@@ -141,7 +144,7 @@ def _contents(body: JsonObject) -> list[JsonValue] | None:
 def items_of(body: JsonObject) -> list[JsonValue] | None:
     value = body.get("input")
     if value is None:
-        # A response may go on from what the provider keeps, without a new word.
+        # A response may continue a conversation that the provider keeps, without new input.
         is_kept = (
             isinstance(body.get("prompt"), dict)
             or isinstance(body.get("previous_response_id"), str)
@@ -176,7 +179,7 @@ def _inputs(body: JsonObject) -> list[JsonValue] | None:
 
 
 def _turns_or_none(body: JsonObject) -> list[JsonValue] | None:
-    """Without messages, Ollama loads the model, or unloads it."""
+    """Without messages, the request makes Ollama load or unload the model."""
     return [] if body.get("messages") in (None, []) else _with_roles(body)
 
 

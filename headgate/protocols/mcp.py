@@ -2,8 +2,8 @@
 
 Recognition is strict, so that a REST call cannot be dressed up as an MCP call to escape its policy: only the
 members of JSON-RPC 2.0, only methods of the protocol, and the headers that a client must send. Where a
-catalogue covers the host, the catalogue decides whether this is looked at at all. If it says that an MCP server is
-there, a message in another form is the way around the policy: servers take it without the headers, too.
+catalogue covers the host, the catalogue decides whether the host has MCP at all. If it names an MCP server, a message
+without these headers could evade its policy, because servers accept it: there, headers do not matter.
 """
 
 from types import MappingProxyType
@@ -64,7 +64,7 @@ class McpExchange(Struct, frozen=True):
     session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
     sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
     ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``). ``called_tool``: the tool's own
-    name, of a call. ``accepts_stream``: its sender reads an answer in events."""
+    name, of a call. ``accepts_stream``: its sender accepts an event stream as the answer."""
 
     request_id: McpId | None = None
     session_id: str | None = None
@@ -78,9 +78,9 @@ class McpExchange(Struct, frozen=True):
 
 class McpMessage(Struct, frozen=True):
     """``covered_sha256``: of a request without its id and progress token, which differ in every sending; None where
-    only the body's very bytes will do. ``answers_session``: of a response, the header that names the session, in which
-    the question was asked. ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call
-    the tool's own name and the params beside name and arguments (``_meta``, ``inputResponses``, ``requestState``)."""
+    only the body's very bytes will do. ``answers_session``: of a response, the header with the session of the question.
+    ``facts``: what policies read as ``input.mcp``: the method, and of a tool's call the tool's own name and the params
+    beside name and arguments (``_meta``, ``inputResponses``, ``requestState``)."""
 
     operation: str
     params: JsonObject
@@ -91,8 +91,8 @@ class McpMessage(Struct, frozen=True):
     answers_session: JsonValue = None
 
     def covered_body(self, body_sha256: str) -> str:
-        """What an approval covers in place of the body's digest. The header alone is not covered, as a call is the same
-        in another session; a response is not, as ids begin anew there."""
+        """The digest that an approval covers in place of the body's. It includes the session only for a response: a
+        call is the same in another session, but ids of questions begin anew there."""
         return _covered_in_session(self.covered_sha256 or body_sha256, self.answers_session)
 
 
@@ -110,13 +110,13 @@ def recognise_at_server(headers: JsonObject, body: JsonValue) -> McpMessage | No
     """The message in the body of a POST to an MCP server that a catalogue names, whatever its headers. None: the body
     has no member of JSON-RPC.
 
-    Raises AmbiguousRequestError: as ``recognise``; and a body with such a member that is no message of MCP.
+    Raises AmbiguousRequestError: as ``recognise`` does, and for a body with such a member that is no message of MCP.
     """
     message = _message(headers, body, is_named=True)
     if message is None and any(has_message_members(one) for one in (body if isinstance(body, list) else [body])):
         raise AmbiguousRequestError(
-            "the body is no message of MCP, which the server may take for one: send jsonrpc, id, method and params,"
-            " or jsonrpc, id and one of result and error, and nothing besides",
+            "the body is not a message of MCP, but the server may read it as one. Send only jsonrpc, id, method and"
+            " params, or only jsonrpc, id and either result or error",
             details={"field": "body"},
         )
     return message
@@ -166,8 +166,8 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
 
 
 def covered_response(headers: JsonObject, body: JsonValue, body_sha256: str) -> str:
-    """``McpMessage.covered_body`` of a body that ``recognise`` takes for no message: a lenient server may take it for a
-    response in the session that its header names."""
+    """``McpMessage.covered_body`` of a body that is no message for ``recognise``. A lenient server may read it as a
+    response in the session that the header names."""
     may_respond = isinstance(body, dict) and "method" not in body and has_message_members(body)
     return _covered_in_session(body_sha256, headers.get(_SESSION)) if may_respond else body_sha256
 
@@ -245,11 +245,12 @@ def _response(headers: JsonObject, body: JsonObject) -> McpMessage | None:
 
 
 def _covered(message: JsonObject) -> str | None:
-    """None where only the very bytes will do, as they say more than the value.
+    """The digest of the message as canonical JSON. None: servers may read more from the bytes than this form keeps.
 
-    A number that is not an integer and lies beyond what a double tells apart (2^53): 9007199254740993.0 is read as
-    9007199254740992, which is another number to a server that reads it exactly. Members that differ only in upper and
-    lower case: their order decides which one counts to a server in Go, and canonical JSON has another order.
+    - A number that is not an integer and lies beyond what a double tells apart (2^53): 9007199254740993.0 is read as
+      9007199254740992, which is another number to a server that reads it exactly.
+    - Members that differ only in upper and lower case: their order decides which one counts to a server in Go, and
+      canonical JSON has another order.
     """
     waiting: list[JsonValue] = [message]
     while waiting:

@@ -1,7 +1,7 @@
-"""Members of MCP's messages that an SDK without regard to case takes for documented ones (MCP, "Schema Reference").
+"""Refuses members of MCP's messages that SDKs without regard to case take for documented ones ("Schema Reference").
 
 SDKs in Go decode with ``encoding/json``: of ``{"name": "get_me", "Name": "delete_repository"}`` they call the second
-tool. Members that the protocol does not know stay: revisions and extensions add some.
+tool. Members that the protocol does not define pass: revisions and extensions add some.
 """
 
 from typing import Final
@@ -27,14 +27,14 @@ _WITHIN: Final = "MCP message"
 
 
 def has_message_members(body: JsonValue) -> bool:
-    """Whether a lenient server may take it for a message: it has another member of JSON-RPC than ``id`` and ``params``,
-    in whatever spelling."""
+    """Whether a lenient server may read ``body`` as a message: it has a member of JSON-RPC other than ``id`` and
+    ``params``, in any spelling."""
     names = {folded(name) for name in body} if isinstance(body, dict) else set()
     return not names.isdisjoint((_JSON_RPC, "method", "result", "error"))
 
 
 def refuse_message_spellings(message: JsonObject) -> None:
-    """Of the members of JSON-RPC, and of what the client says in a response. Raises AmbiguousRequestError."""
+    """Checks the members of JSON-RPC, and those of a client's response. Raises AmbiguousRequestError."""
     if not any(folded(name) == _JSON_RPC for name in message):
         return
     refuse_other_spellings(message, _MESSAGE, within=_WITHIN)
@@ -43,8 +43,8 @@ def refuse_message_spellings(message: JsonObject) -> None:
 
 
 def refuse_params_spellings(params: JsonObject) -> None:
-    """Of a request's or a notification's. The arguments of a tool are its own matter, but two of them whose names
-    differ only in case are one to some tools. Raises AmbiguousRequestError."""
+    """Checks the params of a request or a notification. Each tool defines its arguments, but some tools read two
+    arguments whose names differ only in case as one. Raises AmbiguousRequestError."""
     refuse_other_spellings(params, _PARAMS, within=_WITHIN)
     refuse_other_spellings(params.get("_meta"), _META, within=_WITHIN)
     for name in ("ref", "argument"):
@@ -57,7 +57,7 @@ def refuse_params_spellings(params: JsonObject) -> None:
 
 
 def refuse_list_spellings(message: JsonObject) -> None:
-    """Of a server's message that may answer ``tools/list``. Raises AmbiguousRequestError."""
+    """Checks a server's message that may answer ``tools/list``. Raises AmbiguousRequestError."""
     refuse_other_spellings(message, _MESSAGE, within=_WITHIN)
     result = message.get("result")
     refuse_other_spellings(result, _LIST, within=_WITHIN)
@@ -72,5 +72,5 @@ def _check_result(result: JsonValue) -> None:
     refuse_other_spellings(result, _RESULT, within=_WITHIN)
     content = result.get("content") if isinstance(result, dict) else None
     if isinstance(content, dict):
-        # Of an elicitation the form's values, of a sampling the text.
+        # The values of the form in an elicitation, the text in a sampling.
         refuse_names_alike(content, within=_WITHIN)

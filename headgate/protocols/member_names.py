@@ -1,7 +1,7 @@
-"""Names of members that some servers take for one another.
+"""Refuses members in a spelling that some servers take for another name.
 
-Go's ``encoding/json``, .NET and others match a member without regard to case, and where an object holds ``name`` and
-``Name``, the last one counts. Such a server acts on another member than the one that was decided.
+Go's ``encoding/json``, .NET and others match members without regard to case. If an object has ``name`` and ``Name``,
+the last one counts, so such a server acts on another member than the one that the policy read.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,10 +12,10 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
 
 type Spellings = Mapping[str, str]
-"""Names that a reader looks for, by their folded form."""
+"""The documented names of members, by their folded form."""
 
 _NAME_CHARACTERS_SHOWN: Final = 80
-# Turkish: the one is an upper case i, the other a lower case I.
+# Turkish: the upper case of i and the lower case of I.
 _DOTTED_AND_DOTLESS: Final = {0x130: "i", 0x131: "i"}
 
 
@@ -31,13 +31,13 @@ def folded(name: str) -> str:
 
 
 def refuse_other_spellings(holder: JsonValue, names: Spellings, *, within: str) -> None:
-    """Does nothing where ``holder`` is no object. ``within``: what it is part of, for the message.
+    """Does nothing if ``holder`` is no object. ``within``: the document, for the message.
 
     Raises AmbiguousRequestError: a member is one of ``names`` but for upper and lower case.
     """
     for name in holder if isinstance(holder, dict) else ():
         if names.get(name) == name:
-            continue  # as nearly all are
+            continue  # nearly all members: folding is slower
         exact = names.get(folded(name))
         if exact is not None and exact != name:
             raise _ambiguous(within, f"some servers take the member {name[:_NAME_CHARACTERS_SHOWN]} for {exact}")

@@ -45,8 +45,8 @@ def parse_pairs(text: str, *, field: str) -> Pairs:
         if piece:
             name, _, value = piece.partition("=")
             if "=" in value and _BRACKET_EQUALS.search(value) is not None:
-                # qs takes all before it for the name.
-                raise _ambiguous(field, "a value holds ]=: write it as %5D%3D")
+                # qs takes everything before it for the name.
+                raise _ambiguous(field, "a value contains ]=. Write it as %5D%3D")
             pairs.append((_decode(name, field), _decode(value, field)))
     if "%" in text or "[" in text or "]" in text or "+" in text:
         refuse_bracket_names((name for name, _ in pairs), field=field)

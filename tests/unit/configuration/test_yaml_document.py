@@ -102,7 +102,7 @@ def test_aliases_multiply_nothing(begins: str, ends: str) -> None:
     for number in range(1, 9):
         members = [f"{begins}*a{number - 1} {ends}"] * 10
         lines.append(f"a{number}: &a{number} [{', '.join(members)}]")
-    with pytest.raises(ValidationError, match="its aliases repeat more members"):
+    with pytest.raises(ValidationError, match="aliases repeat more members"):
         parse_document("\n".join(lines), where="file")
 
 
