@@ -14,7 +14,7 @@ _TITLES: Final = {
     "approval.escalated": "Escalated: approval needed",
     "approval.approved": "Approved",
     "approval.denied": "Denied",
-    "approval.expired": "Nobody decided in time",
+    "approval.expired": "Expired without a decision",
     "approval.superseded": "Replaced by a request that asks for more",
     "execution.failed": "An execution failed",
     "webhook.disabled": "A webhook endpoint was disabled",
