@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -37,7 +38,7 @@ class Opened(Struct, frozen=True):
 class Standing(Struct, frozen=True):
     """The present state of an item that shares its report. ``outcome``: approved, denied or expired; None: undecided.
 
-    ``is_edited``: a reviewer changed the params, so that what is approved is not what the item stands for.
+    ``is_edited``: a reviewer changed the params, so an approval does not cover the item.
     """
 
     approval_id: str
@@ -46,9 +47,24 @@ class Standing(Struct, frozen=True):
     is_edited: bool = False
 
 
+_OUTCOMES: Final = {
+    **dict.fromkeys(("allowed", "approved", "executing", "completed", "failed"), "approved"),
+    "denied": "denied",
+}
+"""The decision, by the status of the action (``ActionStatus``)."""
+
+
+def outcome_of(action_status: str | None, approval_status: str | None, *, is_edited: bool) -> str | None:
+    """``Standing.outcome``, by the status of the action and of its approval. None for either: it is missing."""
+    if approval_status == "expired":
+        return "expired"
+    outcome = None if action_status is None else _OUTCOMES.get(action_status)
+    return "denied" if is_edited and outcome == "approved" else outcome
+
+
 class Item(Struct, frozen=True):
     """The item of an approval in one integration. ``digest``: of the action that it shows. ``standings``: of all items
-    that share its report, its own included, read when an attempt begins."""
+    that share its report, including its own, as of the beginning of an attempt."""
 
     approval_id: str
     opened: Opened

@@ -166,8 +166,8 @@ def new_delivery(
 
 
 async def sequence_of(connection: Connection, integration: Integration, delivery: Delivery) -> str:
-    """The queue's lock: notices about one approval in one place keep their order. So do those of one report: it says
-    how all its items stand when the attempt begins, and a later attempt must not be overtaken."""
+    """The queue's lock. Notices about one approval or one report run in order: a report has the states of all its items
+    when the attempt begins, and an earlier attempt must not overwrite a later one."""
     subject = delivery.subject_id or delivery.delivery_id
     report = await report_key_of(connection, delivery.org_id, integration, subject)
     return f"integrate {delivery.org_id} {integration.value} {report or subject}"

@@ -3,12 +3,11 @@ transaction of the organization."""
 
 import json
 from collections.abc import Sequence
-from typing import Final
 
 from psycopg.rows import DictRow
 
 from headgate.db.database import Connection
-from headgate.integrations.model import Integration, Item, Opened, Receipt, ReceiptOutcome, Standing
+from headgate.integrations.model import Integration, Item, Opened, Receipt, ReceiptOutcome, Standing, outcome_of
 from headgate.kernel.canonical_json import canonical_bytes
 
 
@@ -50,11 +49,6 @@ async def connection_of(connection: Connection, org_id: str, integration: Integr
 
 
 _ITEM = "approval_id, external_id, external_key, url, report_key, digest, detail"
-_OUTCOMES: Final = {
-    **dict.fromkeys(("allowed", "approved", "executing", "completed", "failed"), "approved"),
-    "denied": "denied",
-}
-"""What an action's status says about its decision."""
 
 
 async def insert_item(connection: Connection, org_id: str, integration: Integration, item: Item) -> bool:
@@ -100,7 +94,7 @@ async def find_item_by_external(
 
 
 async def report_key_of(connection: Connection, org_id: str, integration: Integration, approval_id: str) -> str | None:
-    """None: the item has its own report, or is not there yet."""
+    """None: the item has its own report, or does not exist yet."""
     cursor = await connection.execute(
         "SELECT report_key FROM integration_items WHERE org_id = %s AND integration = %s AND approval_id = %s",
         [org_id, integration.value, approval_id],
@@ -112,7 +106,7 @@ async def report_key_of(connection: Connection, org_id: str, integration: Integr
 async def standings_of(
     connection: Connection, org_id: str, integration: Integration, report_key: str
 ) -> tuple[Standing, ...]:
-    """All items that share this report, the first first. An item whose action or approval is missing is undecided."""
+    """All items that share this report, oldest first. An item whose action and approval are missing is undecided."""
     cursor = await connection.execute(
         "SELECT i.approval_id, i.external_id, i.external_key, i.url, i.report_key, i.detail, p.status AS approval,"
         " p.edited_digest IS NOT NULL AS is_edited, a.status AS action"
@@ -191,7 +185,5 @@ def _opened(row: DictRow) -> Opened:
 
 
 def _standing(row: DictRow) -> Standing:
-    outcome = "expired" if row["approval"] == "expired" else _OUTCOMES.get(row["action"])
-    if row["is_edited"] and outcome == "approved":
-        outcome = "denied"
+    outcome = outcome_of(row["action"], row["approval"], is_edited=row["is_edited"])
     return Standing(row["approval_id"], _opened(row), outcome, row["is_edited"])

@@ -3,7 +3,7 @@
 https://docs.github.com/en/rest/actions/workflow-runs (review custom deployment protection rules),
 https://docs.github.com/en/rest/checks/runs (create, update, list for a Git reference; pages by ``Link``), and
 https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api. One check is kept for each commit and
-name, with its mark as ``external_id``; it shows the strictest state of the requests that share it (``reported``). A
+name, with its mark as ``external_id``. It shows the strictest state of the requests that share it (``reported``). A
 repeated answer to a rule changes nothing.
 """
 
@@ -101,7 +101,7 @@ class GitHubChecks(Struct, frozen=True):
             body |= {"status": "completed", "conclusion": _CONCLUSIONS[notice.outcome]}
         newest = await self._newest_run(api, repository, sha, name, mark)
         if newest is not None and newest.is_completed and notice.outcome is None:
-            # GitHub reopens no completed run. The old one is withdrawn first, so that no success is left.
+            # GitHub reopens no completed run. Withdrawing it first leaves no success if the next call fails.
             await api.call("PATCH", f"/repos/{repository}/check-runs/{newest.check_id}", _REPLACED)
             newest = None
         if newest is None:
@@ -115,7 +115,7 @@ class GitHubChecks(Struct, frozen=True):
             f"?check_name={quote(name, safe='')}&filter=all&per_page=100"
         )
         if self.settings.app_id.isdecimal():
-            path += f"&app_id={self.settings.app_id}"  # others cannot fill the pages
+            path += f"&app_id={self.settings.app_id}"  # so that runs of other apps cannot fill the pages
         newest: _Run | None = None
         for _ in range(_MOST_PAGES):
             answer = await api.call("GET", path)

@@ -1,9 +1,9 @@
-"""What GitHub is told for a request that shares a check or an answer with others. Pure.
+"""Builds the report to GitHub for a request that shares a check or an answer with others. Pure.
 
-A check belongs to a commit and a name, not to a pull request; the newest run of a name counts
+A check belongs to a commit and a name, not to a pull request, and the newest run of a name counts
 (https://docs.github.com/en/rest/checks/runs, https://docs.github.com/en/pull-requests/reference/status-checks). An
-answer to a protection rule applies to all that waits in the run and environment
-(https://docs.github.com/en/rest/actions/workflow-runs). What is reported is therefore the strictest state of all.
+answer to a protection rule applies to every deployment that waits in the run and environment
+(https://docs.github.com/en/rest/actions/workflow-runs). The report therefore has the strictest state of all requests.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,16 +18,16 @@ from headgate.kernel.visible_text import visible
 _STRICTEST_FIRST: Final = ("denied", "expired", None, "approved")
 _TITLES: Final[Mapping[str | None, str]] = {
     "denied": "Denied",
-    "expired": "Nobody decided in time",
+    "expired": "Expired without a decision",
     None: "Waiting for approval",
     "approved": "Allowed",
 }
 _STATES: Final[Mapping[str | None, str]] = {
     "denied": "denied",
-    "expired": "not decided in time",
+    "expired": "expired without a decision",
     None: "waiting for approval",
 }
-_EDITED: Final = "A reviewer edited the action. What was approved is not what GitHub asks about."
+_EDITED: Final = "A reviewer edited the action. The approval does not cover the change at GitHub."
 _LISTED: Final = 20
 
 
@@ -36,7 +36,7 @@ def reported(item: Item, notice: Notice) -> Notice:
     own = next((one for one in item.standings if one.approval_id == item.approval_id), None)
     others = [one for one in item.standings if one is not own and one.outcome in _STATES]
     if item.opened.detail.get("kind") == PointKind.DEPLOYMENT.value:
-        # A run that was rejected can be run again, under the same number.
+        # A rejected run can be run again under the same number, so an earlier denial must not count.
         others = [one for one in others if one.outcome is None]
     outcomes = [None if own is None else own.outcome, *(one.outcome for one in others)]
     outcome = min(outcomes, key=_STRICTEST_FIRST.index)

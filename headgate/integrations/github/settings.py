@@ -32,6 +32,8 @@ class GitHubSettings:
     protect_deployments: bool = member(flag(), "Answer deployment protection rules.", True)
     check_pull_requests: bool = member(flag(), "Add a check to pull requests that waits for approval.", False)
     check_name: str = member(
-        text(100), "The name of the check. {base} stands for the base branch: without it, the check of one branch also"
-        " satisfies the rules of others until the request for them arrives.", "Headgate ({base})",
-    )  # fmt: skip
+        text(100),
+        "The name of the check. {base} stands for the base branch. Without {base}, the check of one branch also"
+        " satisfies the rules of other branches until their webhook arrives.",
+        "Headgate ({base})",
+    )

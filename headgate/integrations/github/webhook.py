@@ -36,11 +36,10 @@ class PointKind(StrEnum):
 
 
 class ApprovalPoint(Struct, frozen=True):
-    """An item that waits for a decision. ``params`` and ``context`` are what policies and approvers see.
+    """An item that waits for a decision. ``params`` and ``context``: what policies and approvers see.
 
-    ``digest``: SHA-256 of all of it and of what the answer is about. With another base, sender or run it is another
-    point, with a decision of its own.
-    """
+    ``digest``: SHA-256 of these and of the item that the answer is about. Another base, sender or run makes another
+    point with a decision of its own."""
 
     receipt_id: str
     kind: PointKind

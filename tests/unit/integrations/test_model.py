@@ -6,7 +6,7 @@ import pytest
 
 from headgate.approvals.model import VoteDecision
 from headgate.integrations.github_actions.settings import Binding
-from headgate.integrations.model import DecidingStates
+from headgate.integrations.model import DecidingStates, outcome_of
 from headgate.integrations.signatures import require_fresh
 from headgate.kernel.errors import UnauthorizedError
 
@@ -46,6 +46,22 @@ def test_where_an_item_belongs(outcome: str | None, states: tuple[str, ...]) -> 
 def test_every_claim_of_a_binding_must_fit(claims: dict[str, object], fits: bool) -> None:
     binding = Binding("agt_1", (("repository", "a/*"), ("ref", "refs/heads/*")))
     assert binding.fits(claims) is fits  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("action", "approval", "is_edited", "outcome"),
+    [
+        *((status, None, False, "approved") for status in ("allowed", "approved", "executing", "completed", "failed")),
+        ("denied", None, False, "denied"),
+        ("denied", "expired", False, "expired"),
+        ("pending_approval", "pending", False, None),
+        ("approved", "approved", True, "denied"),
+        ("pending_approval", "pending", True, None),
+        (None, None, False, None),
+    ],
+)
+def test_the_outcome_of_an_item(action: str | None, approval: str | None, is_edited: bool, outcome: str | None) -> None:
+    assert outcome_of(action, approval, is_edited=is_edited) == outcome
 
 
 @pytest.mark.parametrize(("age", "fresh"), [(0, True), (899, True), (901, False), (-299, True), (-301, False)])
