@@ -10,7 +10,8 @@ from headgate.organizations.store import users_of_emails
 
 
 async def owners_of(connection: Connection, org_id: str, agent_ids: Iterable[str]) -> Mapping[str, AgentOwner]:
-    """By agent, of those that exist: who created it, and whom its ``owner`` names. The name of a team names nobody."""
+    """The owners of each agent that exists, by agent: its creator and the person in ``owner``. A team's name is no
+    person."""
     cursor = await connection.execute(
         "SELECT agent_id, created_by, owner FROM agents WHERE org_id = %s AND agent_id = ANY (%s)",
         [org_id, list(agent_ids)],

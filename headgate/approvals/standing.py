@@ -65,7 +65,7 @@ class Parties(Struct, frozen=True):
     """People whom separation of duties may bar: the agent's owners, and each policy's author, by policy; each as all
     of their users. Empty or absent: unknown, so the rule bars no person.
 
-    ``owner_address``: bars whoever votes with a token of this address, also if their newest token names another.
+    ``owner_address``: bars a person who votes with a token of this address, even if their newest token names another.
     """
 
     agent_owner: frozenset[str] = frozenset()

@@ -89,8 +89,8 @@ async def newest_for_digest(connection: Connection, org_id: str, agent_id: str, 
 
 
 async def standing_denial(connection: Connection, org_id: str, agent_id: str, digest: bytes) -> Denial | None:
-    """The denial of this call that still holds, if the newest decision of people about it is one. ``use_exemption``
-    asks the same when a break-glass use is to let a call through."""
+    """The newest decision of people about this call, if it is a denial that has not expired. ``use_exemption`` checks
+    the same when a call claims a break-glass use."""
     cursor = await connection.execute(
         "SELECT n.approval_id, n.expires_at FROM (SELECT p.approval_id, p.status, p.expires_at FROM approvals p"
         " WHERE p.org_id = %s AND p.agent_id = %s AND p.digest = %s AND p.status IN ('approved', 'denied')"

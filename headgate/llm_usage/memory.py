@@ -119,7 +119,7 @@ class UsageMemory:
         self._organizations[org_id] = after
 
     def summary(self, org_id: str, agent_id: str, named: Sequence[str], prices: Prices) -> JsonObject:
-        """``input.usage`` of the agent's next call, which one of the models ``named`` answers."""
+        """``input.usage`` of the agent's next call. ``named``: the models that may answer it."""
         organization = self._of(org_id)
         models = organization.agents.get(agent_id, {})
         return {

@@ -20,8 +20,8 @@ _NUMBERS: Final = ("tokens_in", "tokens_cached", "tokens_cache_written", "tokens
 
 
 def counted_model(models: Sequence[str], usage: Usage, prices: Prices) -> str:
-    """The one of ``models`` that this use counts for: the dearest, and one without a price before all, since the
-    provider chose which of them answered. Not empty."""
+    """The model that this use counts for, because the provider chose which one answered: one without a price, or else
+    the most expensive. ``models``: at least one."""
     counts = Counts()
     counts.add(usage)
 

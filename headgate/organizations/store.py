@@ -17,7 +17,7 @@ from headgate.organizations.model import Organization, Role, Setting, SettingNam
 _USER: Final = "org_id, user_id, issuer, subject, email, name, roles"
 _GENERATIONS_OF_A_JUMP: Final = 2**32
 _IS_OLDER: Final = "excluded.token_stated_at < u.token_stated_at"
-"""Not known where one of the two does not say when its issuer stated it: then what comes is the newest."""
+"""Null if either token states no time. Then the presented token counts as the newest."""
 _READ: Final = (
     "org_id, user_id, issuer, subject, email, name, roles || granted_roles AS roles, granted_roles, deactivated_at,"
     " last_seen_at"

@@ -152,8 +152,8 @@ async def accept_invitation(
     """The person becomes a member with the roles of the invitation, once; two who come at the same moment are one.
 
     ``stated_at``: as for ``sign_in``. ``joined_by``: what happens in the same transaction. Raises ForbiddenError:
-    another address than the invited one, or one that the provider has not verified; or who invited may not do that any
-    more.
+    another address than the invited one, or one that the provider has not verified; or the inviter may no longer
+    invite.
     """
     if identity.email is None or not same_address(identity.email, invitation.email):
         raise ForbiddenError(
