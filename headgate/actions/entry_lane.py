@@ -15,6 +15,7 @@ import hashlib
 import os
 import struct
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from time import time
 from typing import Final, NamedTuple
 
@@ -25,6 +26,8 @@ from headgate.actions.recorded_entry import (
     Recorded,
     UnreadableEntryError,
     decompressed_bytes,
+    entry_end,
+    is_events_entry,
     read_entry,
 )
 from headgate.kernel.entry_codes import CODE_BYTES, MARK_BYTES, Checker, EntryCodes, Signer
@@ -60,15 +63,27 @@ class Attestation(NamedTuple):
 
 
 class SignedEntry(NamedTuple):
-    """An entry as it was found in the journal. ``entry`` None: an attestation. ``position``: within its batch."""
+    """An entry as it was found in the journal, unread: only an authentic one should be decompressed. ``position``:
+    within its batch. ``raw``: the prefix and the entry."""
 
     writer: bytes
     before: Written
     position: int
-    entry: Recorded | None
     mark: bytes
     code: bytes
     raw: bytes
+
+    @property
+    def is_attestation(self) -> bool:
+        return self.raw[_PREFIX_BYTES:] == ATTESTATION
+
+    @property
+    def is_events(self) -> bool:
+        return is_events_entry(self.raw[_PREFIX_BYTES:])
+
+    def read(self) -> Recorded | None:
+        """None: an attestation. Raises UnreadableEntryError."""
+        return read_entry(self.raw[_PREFIX_BYTES:])
 
     def is_authentic(self, checker: Checker, org_id: str) -> bool:
         """Whether a process with the master keys wrote it so, for this organization."""
@@ -166,23 +181,20 @@ def read_entries(entries: bytes) -> Iterator[SignedEntry]:
         try:
             writer, number, digest, position = _PLACE.unpack_from(entries, at)
             mark, code = _CODE.unpack_from(entries, at + _PLACE.size)
-            entry, end = read_entry(entries, at + _PREFIX_BYTES)
-        except (struct.error, UnreadableEntryError) as error:
+            end = entry_end(entries, at + _PREFIX_BYTES)
+        except struct.error as error:
             raise UnreadableEntryError(entries[at:]) from error
-        yield SignedEntry(writer, Written(number, digest), position, entry, mark, code, entries[at:end])
+        yield SignedEntry(writer, Written(number, digest), position, mark, code, entries[at:end])
         at = end
 
 
 def total_decompressed_bytes(entries: bytes) -> int:
     """The size of all fields after decompression, as the entries state it, up to the first unreadable entry.
     Decompresses nothing."""
-    total = at = 0
-    try:
-        while at < len(entries):
-            size, at = decompressed_bytes(entries, at + _PREFIX_BYTES)
-            total += size
-    except struct.error:
-        pass
+    total = 0
+    with suppress(UnreadableEntryError):
+        for one in read_entries(entries):
+            total += decompressed_bytes(one.raw[_PREFIX_BYTES:])
     return total
 
 

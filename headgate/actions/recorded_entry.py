@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from regorus import from_lz4_block, lz4_block
 
-from headgate.audit.written_events import AttestedEvent
+from headgate.audit.written_events import ATTESTED_AT_ONCE_MAX, AttestedEvent
 from headgate.db.arrays import NULL, TEXTS, Column, Utf8, columns_of
 
 INDEXED_TEXT_BYTES_MAX: Final = 1_000
@@ -26,7 +26,7 @@ ENTRY_BYTES_MAX: Final = 256 << 20
 
 _HEAD: Final = struct.Struct(">cI")
 _LENGTH: Final = struct.Struct(">i")
-_BLOCK_LENGTH: Final = struct.Struct(">I")
+_BLOCK_LENGTH_BYTES: Final = 4
 _ACTION: Final = b"A"
 _OUTCOME: Final = b"O"
 _EVENTS: Final = b"E"
@@ -178,32 +178,42 @@ class UnreadableEntryError(ValueError):
         self.rest = rest
 
 
-def read_entry(entries: bytes, at: int) -> tuple[Recorded | None, int]:
-    """The entry that begins there (None: an attestation), and where it ends. Raises UnreadableEntryError."""
+def read_entry(entry: bytes) -> Recorded | None:
+    """None: an attestation. Raises UnreadableEntryError."""
+    if entry == ATTESTATION:
+        return None
     try:
-        kind, length = _HEAD.unpack_from(entries, at)
-        end = at + _HEAD.size + length
-        if entries[at:end] == ATTESTATION:
-            return None, end
-        if end > len(entries):
-            raise struct.error
-        return _KINDS[kind](_fields(from_lz4_block(entries[at + _HEAD.size : end], ENTRY_BYTES_MAX))), end
+        read, fields_max = _KINDS[entry[:1]]
+        return read(_fields(from_lz4_block(entry[_HEAD.size :], ENTRY_BYTES_MAX), fields_max))
     except (struct.error, ValueError, TypeError, KeyError) as error:
-        raise UnreadableEntryError(entries[at:]) from error
+        raise UnreadableEntryError(entry) from error
 
 
-def decompressed_bytes(entries: bytes, at: int) -> tuple[int, int]:
-    """The size of an entry's fields after decompression, as its block states it, and where the entry ends. Decompresses
-    nothing. ``at``: where the entry begins. Raises struct.error if no entry begins there."""
-    _, length = _HEAD.unpack_from(entries, at)
-    end = at + _HEAD.size + length
-    return _BLOCK_LENGTH.unpack_from(entries, at + _HEAD.size)[0] if length else 0, end
+def is_events_entry(entry: bytes) -> bool:
+    """By its kind alone."""
+    return entry[:1] == _EVENTS
 
 
-def _fields(content: bytes) -> list[bytes]:
+def entry_end(entries: bytes, at: int) -> int:
+    """Where the entry ends that begins at ``at``. Raises struct.error if none does."""
+    kind, length = _HEAD.unpack_from(entries, at)
+    end: int = at + _HEAD.size + length
+    if end > len(entries) or (kind not in _KINDS and entries[at:end] != ATTESTATION):
+        raise struct.error
+    return end
+
+
+def decompressed_bytes(entry: bytes) -> int:
+    """The size of an entry's fields after decompression, as its block states it. Decompresses nothing."""
+    return 0 if entry == ATTESTATION else int.from_bytes(entry[_HEAD.size : _HEAD.size + _BLOCK_LENGTH_BYTES], "big")
+
+
+def _fields(content: bytes, fields_max: int) -> list[bytes]:
     fields: list[bytes] = []
     at = 0
     while at < len(content):
+        if len(fields) == fields_max:
+            raise struct.error
         (size,) = _LENGTH.unpack_from(content, at)
         after = at + _LENGTH.size + max(size, 0)
         fields.append(content[at:after])
@@ -221,8 +231,9 @@ def _events(fields: Sequence[bytes]) -> EventsEntry:
     return EventsEntry(tuple(AttestedEvent(*fields[at : at + each]) for at in range(0, len(fields), each)))
 
 
-_KINDS: Final[dict[bytes, Callable[[Sequence[bytes]], Recorded]]] = {
-    _ACTION: lambda fields: ActionEntry(*fields),
-    _OUTCOME: lambda fields: OutcomeEntry(*fields),
-    _EVENTS: _events,
+_KINDS: Final[dict[bytes, tuple[Callable[[Sequence[bytes]], Recorded], int]]] = {
+    _ACTION: (lambda fields: ActionEntry(*fields), len(ActionEntry._fields)),
+    _OUTCOME: (lambda fields: OutcomeEntry(*fields), len(OutcomeEntry._fields)),
+    _EVENTS: (_events, ATTESTED_AT_ONCE_MAX * len(AttestedEvent._fields)),
 }
+"""What reads the fields, and how many there may be: a short block can hold millions of empty ones."""

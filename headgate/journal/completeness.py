@@ -51,8 +51,8 @@ class WriterCount(Struct):
 def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | None:
     """Counts one entry. Raises ReplayedEntryError."""
     one = counts.setdefault(signed.writer, WriterCount())
-    place = signed.before.number, signed.position if signed.entry is not None else -1
-    if signed.entry is not None and place <= one.place:
+    place = signed.before.number, -1 if signed.is_attestation else signed.position
+    if not signed.is_attestation and place <= one.place:
         raise ReplayedEntryError("the entry, or a later one of the same process, was applied before")
     missed = None
     if not _is_complete(one, signed.before):
@@ -61,7 +61,7 @@ def count(counts: dict[bytes, WriterCount], signed: SignedEntry) -> Missed | Non
         missed = Missed(signed.writer, signed.before.number, applied)
         one.missing += signed.before.number - applied
         one.applied = signed.before
-    if signed.entry is not None:
+    if not signed.is_attestation:
         one.applied = one.applied.and_one(signed.code)
     one.place = max(one.place, place)
     return missed

@@ -52,53 +52,66 @@ def parse_entry_id(text: str) -> tuple[int, int]:
 
 def kind_of(one: SetAside) -> SetAsideKind:
     """By its bytes; who wrote them is not looked at."""
-    match _read(one):
+    try:
+        found = _found(one)
+        content = found.read() if isinstance(found, SignedEntry) else found
+    except UnreadableEntryError:
+        return SetAsideKind.UNREADABLE
+    match content:
         case EventEntry():
             return SetAsideKind.EVENT
-        case SignedEntry(entry=ActionEntry()):
+        case ActionEntry():
             return SetAsideKind.ACTION
-        case SignedEntry(entry=OutcomeEntry()):
+        case OutcomeEntry():
             return SetAsideKind.OUTCOME
-        case SignedEntry():
-            return SetAsideKind.ATTESTATION
-    return SetAsideKind.UNREADABLE
+    return SetAsideKind.ATTESTATION
 
 
 def action_of(one: SetAside) -> str | None:
     """The action that it is about."""
-    found = _read(one)
-    about = found.entry if isinstance(found, SignedEntry) else found
-    if not isinstance(about, ActionEntry | OutcomeEntry | EventEntry):
-        return None
     try:
+        found = _found(one)
+        about = found.read() if isinstance(found, SignedEntry) else found
+        if not isinstance(about, ActionEntry | OutcomeEntry | EventEntry):
+            return None
         return text_of(about.action_id) or None
-    except UnicodeDecodeError:
+    except (UnreadableEntryError, UnicodeDecodeError):
         return None
 
 
 def applicable(one: SetAside, org_id: str, checker: Checker) -> ActionEntry | OutcomeEntry | EventEntry:
     """What can be applied of it. Raises ConflictError."""
-    found = _read(one)
+    try:
+        found = _found(one)
+    except UnreadableEntryError as error:
+        raise _damaged(one) from error
     if isinstance(found, EventEntry):
         return found
-    if found is None:
-        raise ConflictError(f"entry {one.entry_id} cannot be read: it was damaged. Keep it as evidence.")
     if not found.is_authentic(checker, org_id):
         raise ConflictError(
             f"entry {one.entry_id} has a code that fits none of the master keys. If another machine wrote it, give this"
             " one the same keys (HEADGATE_MASTER_KEYS_FILE). Otherwise it was changed in the database: keep it as"
             " evidence."
         )
-    if not isinstance(found.entry, ActionEntry | OutcomeEntry):
+    try:
+        content = found.read()
+    except UnreadableEntryError as error:
+        raise _damaged(one) from error
+    if not isinstance(content, ActionEntry | OutcomeEntry):
         raise ConflictError(f"entry {one.entry_id} is an attestation: it holds nothing to apply")
-    return found.entry
+    return content
 
 
-def _read(one: SetAside) -> EventEntry | SignedEntry | None:
+def _damaged(one: SetAside) -> ConflictError:
+    return ConflictError(f"entry {one.entry_id} cannot be read: it was damaged. Keep it as evidence.")
+
+
+def _found(one: SetAside) -> EventEntry | SignedEntry:
+    """Raises UnreadableEntryError."""
     try:
         if one.is_event:
             return EventEntry(*elements_of(one.entry))
         [found] = read_entries(one.entry)
-    except (UnreadableEntryError, ValueError, TypeError):
-        return None
+    except (ValueError, TypeError) as error:
+        raise UnreadableEntryError(one.entry) from error
     return found

@@ -1,12 +1,13 @@
 """Who wrote the entries of a round, and whether all of their entries and events are here."""
 
 from collections.abc import Collection
+from contextlib import suppress
 
 import structlog
 
 from headgate.actions.entry_lane import SignedEntry
-from headgate.actions.recorded_entry import EventsEntry
-from headgate.audit.written_events import digest_of
+from headgate.actions.recorded_entry import EventsEntry, UnreadableEntryError
+from headgate.audit.written_events import AttestedEvent, digest_of
 from headgate.db.arrays import element
 from headgate.db.database import Connection
 from headgate.journal.applied_events import find_applied, keep_applied
@@ -58,15 +59,17 @@ class Writers:
 
     def entries_of(self, found: SignedEntry) -> list[Entry]:
         """Counts the entry. Returns what is to be applied: before it, an event for those that are missing. Raises
-        UnauthenticEntryError and ReplayedEntryError."""
+        UnauthenticEntryError, ReplayedEntryError and UnreadableEntryError. What is not authentic is not read: whoever
+        can write to the journal could fill the memory with a short row."""
         if not found.is_authentic(self._checker, self._org_id):
             raise UnauthenticEntryError
         missed: list[Missed | MissedEvents | None] = [count(self._counts, found)]
         entries: list[Entry] = []
-        if isinstance(found.entry, EventsEntry):
-            missed.append(missed_of(self._counts, found, found.entry, self._applied_events))
-        elif found.entry is not None:
-            entries.append(found.entry)
+        entry = found.read()
+        if isinstance(entry, EventsEntry):
+            missed.append(missed_of(self._counts, found, entry, self._applied_events))
+        elif entry is not None:
+            entries.append(entry)
         known = [one for one in missed if one is not None]
         self._missed += known
         return [*(missed_event(one, system_clock()) for one in known), *entries]
@@ -104,6 +107,16 @@ async def open_writers(
             raise
         return None
     new = {element(digest_of(*one)) for one in found if isinstance(one, EventEntry)}
-    asked = {event.digest for one in signed if isinstance(one.entry, EventsEntry) for event in one.entry.events}
+    asked = {event.digest for one in signed for event in _attested_by(one, checker, org_id)}
     counts = await read_counts(connection, org_id, {one.writer for one in signed}, checker)
     return Writers(org_id, codes, checker, counts, new, await find_applied(connection, org_id, asked - new, checker))
+
+
+def _attested_by(one: SignedEntry, checker: Checker, org_id: str) -> tuple[AttestedEvent, ...]:
+    """What is not authentic, or cannot be read, is refused when it is applied."""
+    if not (one.is_events and one.is_authentic(checker, org_id)):
+        return ()
+    with suppress(UnreadableEntryError):
+        if isinstance(entry := one.read(), EventsEntry):
+            return entry.events
+    return ()

@@ -18,7 +18,7 @@ def rows_about(superuser: Superuser, org_id: str, action_id: str) -> list[int]:
 
 def has_attestation(superuser: Superuser, org_id: str) -> bool:
     """Whether a row says only what its process had written."""
-    return any(entries and all(one.entry is None for one in entries) for _, entries in _rows(superuser, org_id))
+    return any(entries and all(one.is_attestation for one in entries) for _, entries in _rows(superuser, org_id))
 
 
 def change_action(superuser: Superuser, org_id: str, action_id: str, other: str) -> None:
@@ -38,13 +38,15 @@ def _rows(superuser: Superuser, org_id: str) -> list[tuple[int, list[SignedEntry
 
 
 def _is_about(one: SignedEntry, action_id: str) -> bool:
-    return isinstance(one.entry, ActionEntry | OutcomeEntry) and text_of(one.entry.action_id) == action_id
+    entry = one.read()
+    return isinstance(entry, ActionEntry | OutcomeEntry) and text_of(entry.action_id) == action_id
 
 
 def _renamed(one: SignedEntry, action_id: bytes, other: bytes) -> bytes:
-    if not isinstance(one.entry, ActionEntry | OutcomeEntry):
+    entry = one.read()
+    if not isinstance(entry, ActionEntry | OutcomeEntry):
         return one.raw
-    fields = b"".join(one.entry)
+    fields = b"".join(entry)
     block = lz4_block(fields)
     before = len(one.raw) - _BLOCK_HEAD_BYTES - len(block)
     assert one.raw[before + _BLOCK_HEAD_BYTES :] == block and from_lz4_block(block, len(fields)) == fields

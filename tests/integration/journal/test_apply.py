@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from headgate.actions.entry_lane import EntryLane
+from headgate.actions.entry_lane import EntryLane, SignedEntry
 from headgate.actions.recorded_entry import ActionRow, OutcomeRow, action_entry, outcome_entry
 from headgate.actions.recording_store import RecordingOutcome
 from headgate.audit.model import SYSTEM, payload_text
@@ -225,6 +225,23 @@ async def test_a_round_is_as_large_as_it_is_when_it_is_read(
     assert sum(len(row.entries or b"") for row in rows) < 100_000
     await require_applied(api_database, org_id)
     assert (_count(superuser, "actions", org_id), _count(superuser, "journal", org_id)) == (4, 0)
+
+
+async def test_an_entry_that_no_process_wrote_is_set_aside_unread(
+    api_database: Database, superuser: Superuser, organization: Organization, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A short row could fill the applier's memory, again and again, and the organization's record would stand still."""
+    org_id = organization.org_id
+    [signed] = EntryLane(CODES).sign([("org_other", action_entry(_action(organization)))])
+    _append_signed(superuser, org_id, signed)
+
+    def refuse(self: SignedEntry) -> None:
+        raise AssertionError("it was decompressed")
+
+    monkeypatch.setattr(SignedEntry, "read", refuse)
+    await require_applied(api_database, org_id)
+    [(failure,)] = superuser.execute("SELECT failure FROM journal_set_aside WHERE org_id = %s", [org_id]).fetchall()
+    assert "fits none of the master keys" in str(failure)
 
 
 async def test_what_can_be_mended_is_not_set_aside(

@@ -24,7 +24,7 @@ def _action(name: str, *, execution: str | None = None, status: str = "executing
         execution, None if execution is None else "ins_1", None, None, f"submitted {name}", f"decided {name}",
         None if execution is None else f"started {name}",
     )  # fmt: skip
-    entry, _ = read_entry(action_entry(row), 0)
+    entry = read_entry(action_entry(row))
     assert isinstance(entry, ActionEntry)
     return entry
 
@@ -35,7 +35,7 @@ def _outcome(execution: str, *, succeeded: bool = True, withheld: str | None = N
         "org_1", execution, "act_1", "agt_1", succeeded, at, None if succeeded else "reset", b'{"status":200}',
         f"ended {execution}", None, withheld,
     )  # fmt: skip
-    entry, _ = read_entry(outcome_entry(row), 0)
+    entry = read_entry(outcome_entry(row))
     assert isinstance(entry, OutcomeEntry)
     return entry
 
