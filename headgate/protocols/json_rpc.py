@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError, PayloadTooLargeError
-from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
+from headgate.protocols.member_names import all_folded, any_has, refuse_other_spellings, spellings
 from headgate.protocols.names import altered_name, fit_name
 
 JSON_RPC_TOOL: Final = "jsonrpc"
@@ -75,9 +75,9 @@ def recognise(value: JsonValue, *, is_named: bool = False) -> RpcRequest | None:
 
 
 def _call(value: JsonValue, *, is_named: bool) -> RpcCall | None:
-    if not isinstance(value, dict):
+    if not (isinstance(value, dict) and any_has(value, "method")):
         return None
-    names = {folded(name) for name in value}
+    names = all_folded(value)
     if "method" not in names or not ("jsonrpc" in names or is_named):
         return None
     refuse_other_spellings(value, _MEMBERS, within="JSON-RPC request")

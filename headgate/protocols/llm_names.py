@@ -6,7 +6,7 @@ from typing import Final
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm_output_limit import LIMIT_HOLDERS, LIMIT_MEMBERS
 from headgate.protocols.llm_tools import as_list
-from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
+from headgate.protocols.member_names import all_folded, refuse_other_spellings, spellings
 
 _MODEL: Final = "model"
 _MODELS: Final = (_MODEL, "models")
@@ -35,7 +35,7 @@ def refuse_llm_spellings(body: JsonObject, *, is_model_named: bool) -> None:
 
     Raises AmbiguousRequestError.
     """
-    if not is_model_named and not any(folded(name) in _MODELS for name in body):
+    if not is_model_named and all_folded(body).isdisjoint(_MODELS):
         return
     refuse_other_spellings(body, _REQUEST, within=_WITHIN)
     config = body.get("toolConfig")

@@ -7,7 +7,7 @@ tool. Members that the protocol does not define pass: revisions and extensions a
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.protocols.member_names import folded, refuse_names_alike, refuse_other_spellings, spellings
+from headgate.protocols.member_names import all_folded, refuse_names_alike, refuse_other_spellings, spellings
 
 _JSON_RPC: Final = "jsonrpc"
 _MESSAGE: Final = spellings(_JSON_RPC, "id", "method", "params", "result", "error")
@@ -29,13 +29,13 @@ _WITHIN: Final = "MCP message"
 def has_message_members(body: JsonValue) -> bool:
     """Whether a lenient server may read ``body`` as a message: it has a member of JSON-RPC other than ``id`` and
     ``params``, in any spelling."""
-    names = {folded(name) for name in body} if isinstance(body, dict) else set()
+    names = all_folded(body) if isinstance(body, dict) else set()
     return not names.isdisjoint((_JSON_RPC, "method", "result", "error"))
 
 
 def refuse_message_spellings(message: JsonObject) -> None:
     """Checks the members of JSON-RPC, and those of a client's response. Raises AmbiguousRequestError."""
-    if not any(folded(name) == _JSON_RPC for name in message):
+    if _JSON_RPC not in all_folded(message):
         return
     refuse_other_spellings(message, _MESSAGE, within=_WITHIN)
     _check_result(message.get("result"))

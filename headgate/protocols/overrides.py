@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.member_names import any_has
 
 METHOD_HEADERS: Final = frozenset({b"x-http-method-override", b"x-http-method", b"x-method-override"})
 TARGET_HEADERS: Final = frozenset({b"x-original-url", b"x-rewrite-url", b"x-forwarded-host"})
@@ -45,9 +46,9 @@ def refuse_method_override(names: Iterable[str], *, field: str) -> None:
 
     Raises AmbiguousRequestError.
     """
-    for name in names:
-        # Looked for first: an object may have a hundred thousand members.
-        if "method" in name.lower() and _member_variable(name) in _METHOD_MEMBERS:
+    held = tuple(names)
+    for name in held if any_has(held, "method") else ():
+        if _member_variable(name) in _METHOD_MEMBERS:
             raise AmbiguousRequestError(
                 f"the {field} can be read in more than one way: the member {name} overrides the method on some servers",
                 details={"field": field},

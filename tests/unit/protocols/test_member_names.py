@@ -1,10 +1,20 @@
 """Names of members that servers without regard to case take for one another."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
-from headgate.protocols.member_names import first_alike, folded, refuse_names_alike, refuse_other_spellings, spellings
+from headgate.protocols.member_names import (
+    all_folded,
+    any_has,
+    first_alike,
+    folded,
+    refuse_names_alike,
+    refuse_other_spellings,
+    spellings,
+)
 
 _NAMES = spellings("name", "tasks", "taskId", "_meta", "inputResponses", "link")
 
@@ -51,3 +61,12 @@ def test_folding_agrees_with_the_simple_folding_of_ascii_letters() -> None:
     """Of the basic plane, all that folds to an ASCII letter. Go has the last two (``unicode.SimpleFold``)."""
     found = {character for code in range(0x80, 0x10000) if len(folded(character := chr(code))) == 1}
     assert {one for one in found if folded(one).isascii()} == {"\u0130", "\u0131", "\u017f", "\u212a"}
+
+
+_SPELLINGS = ["Method", "re\u017fult", "\u212aey", "_METHOD", "\u0130d"]
+
+
+@given(st.lists(st.text(max_size=8) | st.sampled_from(_SPELLINGS), max_size=6))
+def test_names_are_folded_together_as_each_by_itself(names: list[str]) -> None:
+    assert all_folded(names) == {folded(name) for name in names}
+    assert any_has(names, "method") >= any("method" in folded(name) for name in names)
