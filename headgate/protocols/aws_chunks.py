@@ -2,7 +2,10 @@
 multiple chunks", and "… including trailing headers", Amazon S3 API reference, as of November 2026).
 
 The body is chunks of the form ``size[;chunk-signature=…] CRLF data CRLF``, a chunk of size 0, and trailing fields
-(checksums, their signature). A text that two chunks share is not in the body as sent, but in the stored object. Pure.
+(checksums, their signature). A text that two chunks share is not in the body as sent, but in the stored object.
+
+Streams of events (Transcribe, Lex, Bedrock's bidirectional streams) have a digest of that form too, but frames for
+chunks ("Event stream encoding", Amazon Transcribe developer guide): they stay as sent. Pure.
 """
 
 import re
@@ -18,6 +21,9 @@ CHUNKS_MAX: Final = 10_000
 """Bounds the time for a body of tiny chunks. S3 requires 8 KB at least for each chunk but the last."""
 _DIGEST_FIELD: Final = b"x-amz-content-sha256"
 _DIGEST_OF_CHUNKS: Final = b"streaming-"
+_DIGEST_OF_EVENTS: Final = b"-events"
+_EVENT_STREAM: Final = b"application/vnd.amazon.eventstream"
+_LABEL_FIELD: Final = b"content-type"
 _LENGTH_FIELD: Final = b"x-amz-decoded-content-length"
 _ENCODING_FIELD: Final = b"content-encoding"
 _HEAD: Final = re.compile(rb"([0-9A-Fa-f]{1,12})(?:;chunk-signature=[0-9A-Fa-f*]{1,256})?\r\n")
@@ -39,8 +45,8 @@ class JoinedChunks(Struct, frozen=True):
 
 
 def joined_chunks(fields: Fields, body: bytes) -> JoinedChunks | None:
-    """The chunks of ``body``, joined. ``fields``: the request's headers. None: they name no chunks, or ``body`` is
-    empty.
+    """The chunks of ``body``, joined. ``fields``: the request's headers. None: they name no chunks, or a stream of
+    events that is labelled as one, or ``body`` is empty.
 
     Raises AmbiguousRequestError: the headers name chunks, and ``body`` is not in this form.
     """
@@ -48,7 +54,8 @@ def joined_chunks(fields: Fields, body: bytes) -> JoinedChunks | None:
         return None
     codings: list[str] = []
     lengths: list[bytes] = []
-    is_named = False
+    digests: list[bytes] = []
+    labels: set[bytes] = set()
     for raw_name, value in fields:
         name = raw_name.lower()
         if name == _ENCODING_FIELD:
@@ -56,8 +63,12 @@ def joined_chunks(fields: Fields, body: bytes) -> JoinedChunks | None:
         elif name == _LENGTH_FIELD:
             lengths.append(value.strip())
         elif name == _DIGEST_FIELD:
-            is_named = is_named or value.strip().lower().startswith(_DIGEST_OF_CHUNKS)
-    if not (is_named or AWS_CHUNKED in codings):
+            digests.append(value.strip().lower())
+        elif name == _LABEL_FIELD:
+            labels.add(value.partition(b";")[0].strip().lower())
+    if labels == {_EVENT_STREAM}:
+        digests = [one for one in digests if not one.endswith(_DIGEST_OF_EVENTS)]
+    if not (AWS_CHUNKED in codings or any(one.startswith(_DIGEST_OF_CHUNKS) for one in digests)):
         return None
     content, end = _chunks(body)
     trailers = _trailers(body, end)

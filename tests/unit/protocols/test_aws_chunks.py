@@ -1,10 +1,13 @@
 """The chunks of S3's uploads: as SDKs send them, and otherwise refused."""
 
 import io
+import struct
+from zlib import crc32
 
 import pytest
 from botocore.httpchecksum import AwsChunkedWrapper, Crc32Checksum
 
+from headgate.kernel.canonical_json import parse_strict
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.aws_chunks import CHUNKS_MAX, JoinedChunks, joined_chunks
 from headgate.protocols.http_call import HttpCall
@@ -67,6 +70,42 @@ def test_the_coding_beneath(fields: list[tuple[bytes, bytes]], coding: str) -> N
 def test_other_bodies_are_left(fields: list[tuple[bytes, bytes]]) -> None:
     assert joined_chunks(fields, b"1\r\na\r\n0\r\n\r\n") is None
     assert joined_chunks([_UNSIGNED], b"") is None
+
+
+_EVENTS = (b"X-Amz-Content-SHA256", b"STREAMING-AWS4-HMAC-SHA256-EVENTS")
+_EVENT_STREAM = (b"Content-Type", b"application/vnd.amazon.eventstream")
+_PRELUDE = struct.pack(">II", 21, 0)
+_PRELUDE += struct.pack(">I", crc32(_PRELUDE))
+_FRAME = _PRELUDE + b"audio" + struct.pack(">I", crc32(_PRELUDE + b"audio"))
+
+
+def test_a_stream_of_events_is_not_in_chunks() -> None:
+    """As Transcribe, Lex and Bedrock's bidirectional streams are sent."""
+    assert joined_chunks([_EVENTS, _EVENT_STREAM], _FRAME) is None
+    host = "transcribestreaming.us-east-1.amazonaws.com"
+    call = HttpCall("POST", "https", host, 443, "/stream-transcription", "", (_EVENTS, _EVENT_STREAM), _FRAME)
+    draft = interpret(call, CatalogueIndex([]))
+    assert draft.read_call is not None
+    shown = parse_strict(draft.read_call.shown)
+    assert isinstance(shown, dict)
+    assert shown["body_kind"] == "opaque"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        [_EVENTS],
+        [_EVENTS, (b"content-type", b"application/octet-stream")],
+        [_EVENTS, _EVENT_STREAM, (b"content-type", b"text/plain")],
+        [_EVENTS, _EVENT_STREAM, _CODED],
+        [_EVENTS, _EVENT_STREAM, _UNSIGNED],
+        [_UNSIGNED, _EVENT_STREAM],
+        [_CODED, _EVENT_STREAM],
+    ],
+)
+def test_events_under_another_label_or_also_named_as_chunks_are_refused(fields: list[tuple[bytes, bytes]]) -> None:
+    with pytest.raises(AmbiguousRequestError, match="not in the chunks"):
+        joined_chunks(fields, _FRAME)
 
 
 _MALFORMED = [
