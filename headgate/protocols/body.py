@@ -37,6 +37,8 @@ _TEXT: Final = frozenset(
 )
 FRAMED: Final = ("application/grpc", "application/connect+")
 """Messages in frames (``headgate.protocols.grpc``), ``application/grpc+json`` too."""
+_OCTETS: Final = frozenset({"application/octet-stream", "binary/octet-stream"})
+"""How SDKs of object stores label a file whose type they do not know; the second is S3's."""
 _JSON_START: Final = (b"{", b"[")
 _JSON_SPACE: Final = b" \t\r\n"
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -87,9 +89,15 @@ def read_body(
     content_encoding: str | None,
     *,
     reading: BodyReading = BodyReading.BY_TYPE,
+    is_listed: bool = False,
+    is_for_model: bool = False,
     max_bytes: int = DECODED_BYTES_MAX,
 ) -> Body:
-    """Raises AmbiguousRequestError; PayloadTooLargeError where a body that must be read is too large to be."""
+    """``is_listed``: a catalogue lists the call, so that rules read its members. ``is_for_model``: the address is one
+    of a language model (``llm_endpoints``).
+
+    Raises AmbiguousRequestError; PayloadTooLargeError where a body that must be read is too large to be.
+    """
     if not body:
         return _NO_BODY
     digest = sha256_hex(body)
@@ -105,7 +113,8 @@ def read_body(
         return Body(BodyKind.JSON, _parse_json(decoded, labelled), (), len(body), digest)
     if media_type == _MULTIPART:
         return _read_multipart(decoded, labelled, len(body), digest)
-    value, is_json = _try_json(decoded)
+    is_file = media_type in _OCTETS and not (is_listed or is_for_model)
+    value, is_json = _try_json(decoded, is_file=is_file, is_for_model=is_for_model)
     if is_json:
         if media_type == _FORM and (b"&" in decoded or b"=" in decoded):
             # Without them it is one nameless field to a form's parser; with them it is two different messages.
@@ -195,16 +204,16 @@ def begins_as_json(text: bytes) -> bool:
     return text.lstrip(_JSON_SPACE)[:1].startswith(_JSON_START)
 
 
-def _try_json(decoded: bytes) -> tuple[JsonValue, bool]:
+def _try_json(decoded: bytes, *, is_file: bool, is_for_model: bool) -> tuple[JsonValue, bool]:
     """An object or a list under another label than JSON's. A mark of the byte order is what lenient servers skip."""
     text = decoded.removeprefix(_BYTE_ORDER_MARK)
     if not begins_as_json(text):
-        refuse_lenient_json(decoded, "its charset is not UTF-8")
+        refuse_lenient_json(decoded, "its charset is not UTF-8", is_file=is_file, is_for_model=is_for_model)
         return None, False
     try:
         value = parse_strict(text)
     except ValidationError as error:
-        refuse_lenient_json(text, error.message)
+        refuse_lenient_json(text, error.message, is_file=is_file, is_for_model=is_for_model)
         return None, False
     refuse_inexact_integers(text, value)
     _refuse_override(value)

@@ -46,13 +46,19 @@ def refuse_method_override(names: Iterable[str], *, field: str) -> None:
 
     Raises AmbiguousRequestError.
     """
+    name = method_override(names)
+    if name is not None:
+        raise AmbiguousRequestError(
+            f"the {field} can be read in more than one way: the member {name} overrides the method on some servers",
+            details={"field": field},
+        )
+
+
+def method_override(names: Iterable[str]) -> str | None:
+    """The first of ``names`` that some server takes for the method."""
     held = tuple(names)
-    for name in held if any_has(held, "method") else ():
-        if _member_variable(name) in _METHOD_MEMBERS:
-            raise AmbiguousRequestError(
-                f"the {field} can be read in more than one way: the member {name} overrides the method on some servers",
-                details={"field": field},
-            )
+    found = (name for name in held if _member_variable(name) in _METHOD_MEMBERS)
+    return next(found, None) if any_has(held, "method") else None
 
 
 def _member_variable(name: str) -> str:

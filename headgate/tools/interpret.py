@@ -25,7 +25,7 @@ from headgate.protocols.draft import (
 )
 from headgate.protocols.headers import Headers, read_headers
 from headgate.protocols.http_call import HttpCall, check_method, normalise_host, normalise_path
-from headgate.protocols.llm_endpoints import names_model_by_arn
+from headgate.protocols.llm_endpoints import llm_endpoint, names_model_by_arn
 from headgate.protocols.names import mcp_server_tool
 from headgate.protocols.overrides import refuse_method_override
 from headgate.protocols.package_npm import with_plain_scope
@@ -73,7 +73,8 @@ def is_long_document(call: HttpCall, catalogue: CatalogueIndex) -> bool:
 
 
 def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> ActionDraft:
-    body = read_body(call.body, headers.content_type, headers.content_encoding)
+    is_for_model = call.method == "POST" and llm_endpoint(call.host, path) is not None
+    body = read_body(call.body, headers.content_type, headers.content_encoding, is_for_model=is_for_model)
     read_call = make_read_call(call, path, query, headers, body)
     if call.method == "POST" and body.kind is BodyKind.JSON:
         message = mcp.recognise(headers.shown, body.value)
@@ -101,7 +102,8 @@ def _covered(call: HttpCall, path: str, query: Pairs, headers: Headers, host_ind
         reading = BodyReading.JSON if call.method == "POST" else BodyReading.BY_TYPE
     elif match is not None and match.entries[0].protocol is Protocol.GRAPHQL:
         reading = BodyReading.JSON
-    body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading)
+    is_listed = match is not None
+    body = read_body(call.body, headers.content_type, headers.content_encoding, reading=reading, is_listed=is_listed)
     read_call = make_read_call(call, path, query, headers, body)
     socket = websocket_draft(read_call, headers, body)
     if socket is not None:

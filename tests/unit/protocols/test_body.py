@@ -157,21 +157,100 @@ def test_text_that_only_looks_like_json_stays_text(body: bytes) -> None:
     "body",
     [
         b'{"method":"x","method":"eth_sendTransaction"}',
-        b'\n[{"a":1,"\\u0061":2}]',
-        b'{"a":NaN}',
-        b'{"a":"\\ud800"}',
+        b'\n[{"Method":1,"\\u004dethod":2}]',
+        b'{"query":NaN}',
+        b'{"model":"\\ud800"}',
         b'{"method":"x","b":"\xff"}',
-        b'\xef\xbb\xbf{"a":1,"a":2}',
+        b'\xef\xbb\xbf{"JSONRPC":1,"JSONRPC":2}',
+        b'{"_method":"DELETE","a":NaN}',
+        b'{"X.HTTP.Method":"DELETE","a":NaN}',
         '{"method":"x"}'.encode("utf-16"),
         '{"method":"x"}'.encode("utf-16-le"),
         '{"method":"x"}'.encode("utf-16-be"),
+        '{"method":"x"}'.encode("utf-32"),
         b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
-        b'{"a":1,"a":' + b"9" * 5_000 + b"}",
+        b'{"model":1,"a":' + b"9" * 5_000 + b',"a":1}',
     ],
 )
 def test_what_only_lenient_parsers_read_is_refused_under_another_label_too(body: bytes, content_type: str) -> None:
     with pytest.raises(AmbiguousRequestError):
         read_body(body, content_type, None)
+
+
+_LOOSE_FILES = [
+    b'{"loss":NaN}',
+    b'[{"a":1,"\\u0061":2}]',
+    '{"a":"é"}'.encode("latin-1"),
+    '{"a":"é"}'.encode("utf-16"),
+    b'{"epochs":[{"method":"adam"}],"loss":Infinity}',
+]
+
+
+@pytest.mark.parametrize("content_type", ["application/octet-stream", "Binary/Octet-Stream; charset=utf-8"])
+@pytest.mark.parametrize("body", _LOOSE_FILES)
+def test_a_file_of_loose_json_that_no_rule_reads_is_octets(body: bytes, content_type: str) -> None:
+    assert read_body(body, content_type, None).kind is BodyKind.OPAQUE
+
+
+@pytest.mark.parametrize("content_type", [None, "text/plain", _FORM])
+@pytest.mark.parametrize("body", _LOOSE_FILES)
+def test_loose_json_that_is_not_labelled_as_octets_is_refused(body: bytes, content_type: str) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, content_type, None)
+
+
+@pytest.mark.parametrize("body", _LOOSE_FILES)
+def test_loose_json_to_a_language_model_or_a_listed_call_is_no_file(body: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, "application/octet-stream", None, is_for_model=True)
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, "application/octet-stream", None, is_listed=True)
+
+
+_CALL = b'{"jsonrpc":"2.0","method":"eth_sendTransaction","params":[],"id":1}'
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "text/plain", "application/octet-stream", "application/x-ndjson", _FORM]
+)
+@pytest.mark.parametrize(
+    "body",
+    [
+        _CALL + b" x",
+        _CALL + b"}",
+        _CALL + b"{}",
+        _CALL + b"\n" + _CALL,
+        _CALL + b"\0",
+        _CALL + b" // sent",
+        b"[" + _CALL + b"]]",
+        b"[{}, " + _CALL + b"] x",
+        b"\xef\xbb\xbf" + _CALL + b" x",
+        b'{"JsonRPC":"2.0","\\u004dethod":"x"} x',
+        b'{"jsonrpc":"2.0","method":"x","a":"\xff"} x',
+        b'{"jsonrpc":"2.0","method":"x","a":NaN} x',
+        _CALL.decode().encode("utf-16-le") + b"x",
+    ],
+)
+def test_data_behind_a_call_of_json_rpc_is_refused(body: bytes, content_type: str | None) -> None:
+    """Go's decoder reads the first value of a stream, parsers in C end at a NUL."""
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, content_type, None)
+    with pytest.raises(AmbiguousRequestError):
+        read_body(gzip.compress(body), content_type, "gzip")
+
+
+@pytest.mark.parametrize("body", [b'{"prompt":"a"} x', b'{"prompt":"a"}\n{"prompt":"b"}', b'{"prompt":"a"}\0'])
+def test_data_behind_a_request_to_a_language_model_is_refused(body: bytes) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        read_body(body, None, None, is_for_model=True)
+    assert read_body(body, None, None).kind is BodyKind.OPAQUE
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"index":{"_id":"1"}}\n{"title":"a"}\n', b'{"method":"a"}\n{"method":"b"}\n', b'{"a":NaN}\n{"a":1}\n']
+)
+def test_lines_of_json_that_are_no_calls_stay_text(body: bytes) -> None:
+    assert read_body(body, "application/x-ndjson", None).kind is BodyKind.TEXT
 
 
 @pytest.mark.parametrize("body", [b"\0\0\0\x1c{ftyp}", b"[\xff\xfe]", bytes(64), b"\xff\xfeh\0i\0", b"{\xe9t\xe9}"])

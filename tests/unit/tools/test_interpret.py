@@ -287,6 +287,31 @@ def test_json_under_another_label_is_what_policies_see_and_is_said(
     assert (shown["body_kind"], shown.get("body_type_mismatch")) == (kind, mismatch)
 
 
+@pytest.mark.parametrize("label", [(), ((b"Content-Type", b"application/octet-stream"),)])
+@pytest.mark.parametrize("body", [b'{"prompt":"a"} x', b'{"prompt":"a"}{"prompt":"b"}', b'{"prompt":"a","prompt":"b"}'])
+@pytest.mark.parametrize(
+    ("host", "path"),
+    [
+        ("localhost", "/api/generate"),
+        ("api.openai.com", "/v1/completions"),
+        ("bedrock-runtime.us-east-1.amazonaws.com", "/model/m/invoke"),
+    ],
+)
+def test_a_language_model_gets_one_json_value_whatever_its_label(
+    host: str, path: str, body: bytes, label: tuple[tuple[bytes, bytes], ...]
+) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        interpret(_call(method="POST", host=host, path=path, headers=label, body=body), _CATALOGUE)
+
+
+def test_a_file_of_loose_json_is_uploaded_but_not_to_a_call_that_a_catalogue_lists() -> None:
+    octets = {"method": "PUT", "headers": ((b"Content-Type", b"binary/octet-stream"),), "body": b'{"loss":NaN}'}
+    draft = interpret(_call(host="b.s3.us-east-1.amazonaws.com", path="/run.json", **octets), _CATALOGUE)
+    assert draft.tool == "http"
+    with pytest.raises(AmbiguousRequestError):
+        interpret(_call(host="slack.com", path="/api/chat.postMessage", **octets | {"method": "POST"}), _CATALOGUE)
+
+
 def test_the_length_of_a_url_is_that_of_the_one_that_was_sent() -> None:
     draft = interpret(_call(host="tool.example", path="/a" + "/" * 3000 + "b", query="q=%41"), _CATALOGUE)
     assert draft.read_call is not None
