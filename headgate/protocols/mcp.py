@@ -166,10 +166,11 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
 
 
 def covered_response(headers: JsonObject, body: JsonValue, body_sha256: str) -> str:
-    """``McpMessage.covered_body`` of a body that is no message for ``recognise``. A lenient server may read it as a
-    response in the session that the header names."""
-    may_respond = isinstance(body, dict) and "method" not in body and has_message_members(body)
-    return _covered_in_session(body_sha256, headers.get(_SESSION)) if may_respond else body_sha256
+    """``McpMessage.covered_body`` of a POST's body that is no message for ``recognise``; ``body``: as it was read. A
+    lenient server may read a response in it, in the session that the header names: from a list, from a text that other
+    data follows, beside a ``method`` that names none. Only a request is surely none."""
+    is_request = isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"] != ""
+    return body_sha256 if is_request else _covered_in_session(body_sha256, headers.get(_SESSION))
 
 
 def _covered_in_session(covered: str, session: JsonValue) -> str:

@@ -76,8 +76,8 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
     is_for_model = call.method == "POST" and llm_endpoint(call.host, path) is not None
     body = read_body(call.body, headers.content_type, headers.content_encoding, is_for_model=is_for_model)
     read_call = make_read_call(call, path, query, headers, body)
-    if call.method == "POST" and body.kind is BodyKind.JSON:
-        message = mcp.recognise(headers.shown, body.value)
+    if call.method == "POST":
+        message = mcp.recognise(headers.shown, body.value) if body.kind is BodyKind.JSON else None
         if message is not None:
             if aws.recognise(read_call, headers, body) is not None:
                 # A service of AWS may ignore the members that it does not know.

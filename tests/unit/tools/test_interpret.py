@@ -378,15 +378,54 @@ def test_an_approved_response_serves_one_mcp_session(content: bytes, accept: byt
     assert len({digest(), digest(b"A"), digest(b"B"), digest(b"A", b"B")}) == 4
 
 
-def test_an_approved_call_serves_a_client_that_begins_another_session() -> None:
-    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_me"}}'
-    accept = (b"Accept", b"application/json, text/event-stream")
+_RESPONSE = b'{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}'
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (b"application/json", _RESPONSE[:-1] + b',"method":null}'),
+        (b"application/json", _RESPONSE[:-1] + b',"method":""}'),
+        (b"application/json", _RESPONSE[:-1] + b',"method":["x"]}'),
+        (b"application/json", b'{"id":1,"result":{}}'),
+        (b"application/json; charset=utf-8", b"[" + _RESPONSE + b"]"),
+        (None, _RESPONSE + b" {}"),
+        (b"text/plain", _RESPONSE + b" {}"),
+        (b"application/octet-stream", _RESPONSE + b"\0"),
+        (b"text/plain", b"/* */" + _RESPONSE),
+        (b"application/x-www-form-urlencoded", b"id=1&method=x"),
+    ],
+)
+def test_an_approved_body_that_may_respond_serves_one_mcp_session(content_type: bytes | None, body: bytes) -> None:
+    label = () if content_type is None else ((b"Content-Type", content_type),)
+
+    def digest(accept: bytes, *sessions: bytes) -> bytes:
+        headers = (*label, (b"Accept", accept), *((b"Mcp-Session-Id", one) for one in sessions))
+        return _digest(
+            interpret(_call(method="POST", host="mcp.example.com", path="/mcp", headers=headers, body=body), _CATALOGUE)
+        )
+
+    # With all headers of a client, a list with a message is refused.
+    accepts = [b"*/*"] if body.startswith(b"[") else [b"*/*", b"application/json, text/event-stream"]
+    for accept in accepts:
+        assert len({digest(accept), digest(accept, b"A"), digest(accept, b"B")}) == 3
+
+
+@pytest.mark.parametrize("accept", [b"application/json, text/event-stream", b"*/*"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_me"}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"vendor/extension"}',
+    ],
+)
+def test_an_approved_call_serves_a_client_that_begins_another_session(accept: bytes, body: bytes) -> None:
     calls = [
         _call(
             method="POST",
             host="mcp.example.com",
             path="/mcp",
-            headers=(_JSON, accept, (b"Mcp-Session-Id", one)),
+            headers=(_JSON, (b"Accept", accept), (b"Mcp-Session-Id", one)),
             body=body,
         )
         for one in (b"A", b"B")
