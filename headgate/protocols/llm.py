@@ -13,13 +13,14 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_invoked import VERSION_MEMBER, in_known_form
 from headgate.protocols.llm_models import named_models
 from headgate.protocols.llm_names import refuse_llm_spellings
 from headgate.protocols.llm_output_limit import output_limit
 from headgate.protocols.llm_tools import as_list, offered_tools, tool_results
 
 _VERSION_HEADER: Final = "anthropic-version"
-_VERSION_MEMBER: Final = "anthropic_version"
+_SYSTEM_MEMBERS: Final = ("system", "instructions", "systemInstruction", "system_instruction", "preamble")
 _STREAMS_UNLESS_TOLD: Final = frozenset({LlmForm.OLLAMA_CHAT, LlmForm.OLLAMA_GENERATE})
 
 
@@ -58,8 +59,11 @@ def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> Llm
     if endpoint is None or not isinstance(body, dict):
         return None
     refuse_llm_spellings(body, is_model_named=endpoint.model is not None)
-    form = _form(endpoint, body)
-    messages = _MESSAGES_OF[form](body)
+    known = in_known_form(endpoint, body)
+    if known is None:
+        return None
+    form, as_form = known
+    messages = _MESSAGES_OF[form](as_form)
     models = named_models(body, endpoint.model)
     if messages is None or models is None or (form is LlmForm.MESSAGES and not _is_anthropic(endpoint, headers, body)):
         return None
@@ -102,14 +106,6 @@ def _stream(form: LlmForm, body: JsonObject) -> bool | None:
     return stream if isinstance(stream, bool) else None
 
 
-def _form(endpoint: LlmEndpoint, body: JsonObject) -> LlmForm:
-    """The form of the body. At Bedrock's ``invoke`` it depends on the model's maker: only Anthropic's form has a
-    version."""
-    if endpoint.provider != BEDROCK or endpoint.form is not LlmForm.MESSAGES or _VERSION_MEMBER in body:
-        return endpoint.form
-    return LlmForm.COMPLETIONS if "prompt" in body else LlmForm.CHAT_COMPLETIONS
-
-
 def _shown(model: str) -> str:
     """As it is counted, and shown to people."""
     return "".join(character if character.isprintable() else "\ufffd" for character in model)
@@ -117,7 +113,7 @@ def _shown(model: str) -> str:
 
 def _is_anthropic(endpoint: LlmEndpoint, headers: JsonObject, body: JsonObject) -> bool:
     if endpoint.provider in (BEDROCK, GOOGLE):
-        return isinstance(body.get(_VERSION_MEMBER), str)
+        return isinstance(body.get(VERSION_MEMBER), str)
     return isinstance(headers.get(_VERSION_HEADER), str)
 
 
@@ -207,6 +203,6 @@ _MESSAGES_OF: Final[Mapping[LlmForm, Callable[[JsonObject], list[JsonValue] | No
 
 
 def _has_system(body: JsonObject, messages: list[JsonValue]) -> bool:
-    if any(body.get(name) for name in ("system", "instructions", "systemInstruction", "system_instruction")):
+    if any(body.get(name) for name in _SYSTEM_MEMBERS):
         return True
     return any(isinstance(one, dict) and one.get("role") in ("system", "developer") for one in messages)

@@ -14,6 +14,7 @@ _REQUEST: Final = spellings(
     *(_MODEL, "messages", "input", "prompt", "contents", "content", "stream", "tools", "functions", "toolConfig"),
     *("system", "instructions", "systemInstruction", "system_instruction", "models", "previous_response_id"),
     *("conversation", "anthropic_version", "fallbacks", "inputs"),
+    *("inputText", "message", "chat_history", "tool_results", "preamble"),
     *LIMIT_HOLDERS,
     *LIMIT_MEMBERS,
 )

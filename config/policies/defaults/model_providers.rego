@@ -127,7 +127,20 @@ no_text_shapes := [
 	`^/(openai/deployments/[^/]+|openai|openai/v1|models)/embeddings$`,
 	`^/anthropic/v1/messages/count_tokens$`,
 	`^/hf-inference/models/[^/]+(/[^/]+)?/pipeline/(feature-extraction|sentence-similarity)$`,
-	`^/model/((us|us-gov|eu|apac|global)\.)?(amazon\.titan-embed|amazon\.rerank|cohere\.embed|cohere\.rerank)-[^/]+/invoke$`,
+	# Embeddings, rankings and pictures.
+	`^/model/((us|us-gov|eu|apac|jp|au|ca|global)\.)?(amazon\.(titan-embed|titan-image|rerank|nova-canvas|nova-[0-9]+-multimodal-embeddings)-|cohere\.(embed|rerank)-|twelvelabs\.marengo-embed-|stability\.)[^/]+/invoke$`,
+]
+
+# Embeddings at Bedrock by a profile's ARN, which does not name the model: each set of members is that of one form.
+embeddings_of_profiles := [
+	{
+		"required": {"texts", "input_type"},
+		"known": {"texts", "input_type", "truncate", "embedding_types", "output_dimension", "max_tokens"},
+	},
+	{
+		"required": {"taskType", "singleEmbeddingParams"},
+		"known": {"schemaVersion", "taskType", "singleEmbeddingParams"},
+	},
 ]
 
 asks_for_no_text if {
@@ -146,6 +159,16 @@ asks_for_no_text if {
 	regex.match(shape.host, input.http.host)
 	some ending in no_text_shapes
 	regex.match(ending, input.http.path)
+}
+
+asks_for_no_text if {
+	regex.match(`^bedrock-runtime(-fips)?\.[a-z0-9-]+\.amazonaws\.com$`, input.http.host)
+	regex.match(`^/model/arn(:|%3[Aa])[^/]+/invoke$`, input.http.path)
+	some form in embeddings_of_profiles
+	members := object.keys(body)
+	count(form.required - members) == 0
+	count(members - form.known) == 0
+	object.get(body, "taskType", "SINGLE_EMBEDDING") == "SINGLE_EMBEDDING"
 }
 
 require_approval contains message if {

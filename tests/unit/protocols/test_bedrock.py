@@ -73,6 +73,10 @@ def facts(draft: ActionDraft) -> dict[str, Any]:
         pytest.param(
             lambda sdk: sdk.invoke_model_with_response_stream(modelId=CLAUDE, body=MESSAGES), CLAUDE, True, id="stream"
         ),
+        pytest.param(
+            lambda sdk: sdk.invoke_model(modelId="amazon.titan-text-express-v1", body='{"inputText": "hi"}'),
+            "amazon.titan-text-express-v1", False, id="Titan's texts",
+        ),
         pytest.param(lambda sdk: sdk.converse(modelId=PROFILE, messages=SAID), PROFILE, False, id="a profile's ARN"),
     ],
 )  # fmt: skip

@@ -23,6 +23,7 @@ _VERTEX = "/v1/projects/p/locations/l/publishers/google/models/g:streamGenerateC
 _VERTEX_HOST = "us-aiplatform.googleapis.com"
 _PLACE = "/v1/projects/p/locations/us"
 _CLAUDE = f"{_PLACE}/publishers/anthropic/models/c@1"
+_MISTRAL = f"{_PLACE}/publishers/mistralai/models/m"
 _BY_BODY: JsonObject = {"anthropic_version": "b", "messages": [_USER]}
 
 
@@ -74,7 +75,11 @@ def _recognised(host: str, path: str, body: JsonObject) -> LlmRequest:
         (_BEDROCK, "/model/a/invoke", _BY_BODY, "bedrock chat messages a"),
         (_BEDROCK, "/model/a/invoke", {"messages": [_USER]}, "bedrock chat chat_completions a"),
         (_BEDROCK, "/model/a/invoke", {"prompt": "x"}, "bedrock chat completions a"),
-        (_VERTEX_HOST, f"{_PLACE}/publishers/mistralai/models/m:rawPredict", _CHAT, "google chat chat_completions m"),
+        (_BEDROCK, "/model/a/invoke", {"prompt": "x", "messages": None}, "bedrock chat completions a"),
+        (_BEDROCK, "/model/a/invoke", {"inputText": "x"}, "bedrock chat completions a"),
+        (_BEDROCK, "/model/a/invoke", {"message": "x", "chat_history": []}, "bedrock chat completions a"),
+        (_VERTEX_HOST, f"{_MISTRAL}:rawPredict", {"prompt": "x", "suffix": "y"}, "google chat completions m"),
+        (_VERTEX_HOST, f"{_MISTRAL}:rawPredict", _CHAT, "google chat chat_completions m"),
         (_GOOGLE, "/v1beta/models/g:generateContent", _GEMINI_AS_OBJECTS, "google chat generate_content g"),
         (_HUGGING_FACE, "/hf-inference/models/a/b", {"inputs": "x"}, "huggingface complete inference a/b"),
         (
@@ -140,7 +145,22 @@ def test_documented_requests(host: str, path: str, body: JsonObject, expected: s
         ("api.openai.com", "/v1/chat/completions", {}, {"model": None, "models": [], "messages": [_USER]}),
         ("api.openai.com", "/v1/responses", {}, {"model": "m", "previous_response_id": None}),
         ("api.openai.com", "/v1/responses", {}, {"model": "m", "conversation": ["c"]}),
-        (_BEDROCK, "/model/a/invoke", {}, {"inputText": "hi"}),
+        (_BEDROCK, "/model/amazon.titan-embed-text-v2:0/invoke", {}, {"inputText": "hi"}),
+        (_BEDROCK, "/model/us.twelvelabs.marengo-embed-2-7-v1:0/invoke", {}, {"inputText": "hi"}),
+        (_BEDROCK, "/model/a/invoke", {}, {"inputText": ["hi"]}),
+        (_BEDROCK, "/model/a/invoke", {}, {"message": {"text": "hi"}}),
+        (_BEDROCK, "/model/a/invoke", {}, {"message": "hi", "chat_history": "x"}),
+        (_BEDROCK, "/model/a/invoke", {}, {"message": "hi", "chat_history": ["x"]}),
+        (_BEDROCK, "/model/a/invoke", {}, {"message": "hi", "tool_results": {}}),
+        (_BEDROCK, "/model/a/invoke", {}, {"message": "hi", "tool_results": ["x"]}),
+        (_BEDROCK, "/model/a/invoke", {}, {"prompt": "hi", "messages": [_USER]}),
+        (_BEDROCK, "/model/a/invoke", {}, {"prompt": "hi", "inputText": "hi"}),
+        (_BEDROCK, "/model/a/invoke", {}, {"taskType": "TEXT_IMAGE"}),
+        (_VERTEX_HOST, f"{_MISTRAL}:rawPredict", {}, {"prompt": "hi", "messages": [_USER]}),
+        (_VERTEX_HOST, f"{_MISTRAL}:rawPredict", {}, {"inputText": "hi"}),
+        (_VERTEX_HOST, f"{_MISTRAL}:rawPredict", {}, {"message": "hi"}),
+        ("shop.example", "/v1/completions", {}, {"model": "m", "message": "hi"}),
+        ("shop.example", "/v1/completions", {}, {"model": "m", "inputText": "hi"}),
         (_BEDROCK, "/model/a/invoke", {}, {"messages": [_USER], "anthropic_version": 7}),
         (_VERTEX_HOST, f"{_CLAUDE}:rawPredict", _VERSION, {"messages": [_USER]}),
         (_VERTEX_HOST, f"{_PLACE}/publishers/acme/models/m:rawPredict", {}, {"document": {}}),
@@ -241,6 +261,25 @@ def test_results_of_gemini_and_converse() -> None:
     body: JsonObject = {"messages": [{"role": "user", "content": [block]}]}
     converse = _recognised(_BEDROCK, "/model/m/converse", body)
     assert converse.facts["tool_results"] == [{"id": "t", "name": None, "text": "z", "characters": 1}]
+
+
+def test_what_command_r_is_told() -> None:
+    """Cohere's first form, at Bedrock: its turns, its system prompt and what its tools answered."""
+    answered: JsonValue = [{"call": {"name": "find", "parameters": {}}, "outputs": [{"out": "x"}]}]
+    body: JsonObject = {
+        "message": "hi",
+        "preamble": "be short",
+        "chat_history": [{"role": "USER", "message": "a"}, {"role": "TOOL", "tool_results": answered}],
+        "tools": [{"name": "find", "description": "d", "parameter_definitions": {}}],
+        "tool_results": answered,
+        "max_tokens": 9,
+    }
+    facts = _recognised(_BEDROCK, "/model/cohere.command-r-v1%3A0/invoke", body).facts
+    result: JsonObject = {"id": None, "name": "find", "text": "x", "characters": 1}
+    assert (facts["messages"], facts["system"], facts["tools"], facts["max_tokens"]) == (4, True, ["find"], 9)
+    assert facts["tool_results"] == [result, result]
+    said: JsonObject = {"message": "hi", "chat_history": [{"role": "SYSTEM", "message": "be short"}]}
+    assert _recognised(_BEDROCK, "/model/m/invoke", said).facts["system"] is True
 
 
 def test_the_newest_results_are_kept_and_the_first_names() -> None:
