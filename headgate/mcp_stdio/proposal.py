@@ -9,6 +9,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.mcp_stdio.message import Kind, Message
 from headgate.protocols import mcp
+from headgate.protocols.mcp_names import refuse_message_spellings
 from headgate.protocols.names import altered_name
 
 _HEADERS: Final[JsonObject] = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
@@ -37,8 +38,9 @@ class Proposal(Struct, frozen=True):
 
 
 def proposal(server: str, message: Message, *, from_server: bool) -> Proposal:
-    """Raises AmbiguousRequestError: a call that names no tool."""
+    """Raises AmbiguousRequestError: a call that names no tool, and members in another spelling (``mcp_names``)."""
     if message.kind is Kind.RESPONSE:
+        refuse_message_spellings({"jsonrpc": "2.0", **message.params})
         return Proposal(server, "mcp_response", message.params, _context({"method": "response"}, from_server))
     body: JsonObject = {"jsonrpc": "2.0", "method": message.method, "params": message.params}
     if message.id is not None:

@@ -157,7 +157,8 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
     if method != CALL and operation is not None:
         _agree(headers, method, None)
         return McpMessage(operation, covered_params, method in _READS, covered, exchange, {"method": method})
-    name, arguments = params.get("name"), params.get("arguments", {})
+    name, arguments = params.get("name"), params.get("arguments")
+    arguments = {} if arguments is None else arguments  # SDKs send null where a tool takes none
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise AmbiguousRequestError("tools/call without a name, or with arguments that are not an object")
     _agree(headers, method, name)
@@ -227,11 +228,10 @@ def _response(headers: JsonObject, body: JsonObject) -> McpMessage | None:
 
     Its id and session are covered: they say which question is answered, and a yes to one is no yes to another.
     """
-    if (
-        not _RESPONSE_MEMBERS.issuperset(body)
-        or not is_mcp_id(body.get("id"))
-        or ("result" in body) == ("error" in body)
-    ):
+    response_id = body.get("id")
+    # An error says that the client could read no id (JSON-RPC 2.0, section 5; MCP 2025-11-25 leaves the id out).
+    has_id = is_mcp_id(response_id) or (response_id is None and isinstance(body.get("error"), dict))
+    if not has_id or not _RESPONSE_MEMBERS.issuperset(body) or ("result" in body) == ("error" in body):
         return None
     params = {name: value for name, value in body.items() if name in ("result", "error")}
     return McpMessage(

@@ -18,6 +18,10 @@ _PARAMS: Final = spellings(
 )
 _META: Final = spellings("progressToken")
 _RESULT: Final = spellings("action", "content", "role", "model", "stopReason", "roots", "_meta", "type", "text")
+_PART: Final = spellings(
+    *("type", "text", "data", "uri", "name", "mimeType", "blob", "resource", "input", "id", "toolUseId", "content"),
+    *("structuredContent", "isError", "annotations", "_meta"),
+)
 _ERROR: Final = spellings("code", "message", "data")
 _LIST: Final = spellings("tools", "nextCursor", "_meta")
 _TOOL: Final = spellings(
@@ -70,7 +74,26 @@ def refuse_list_spellings(message: JsonObject) -> None:
 
 def _check_result(result: JsonValue) -> None:
     refuse_other_spellings(result, _RESULT, within=_WITHIN)
-    content = result.get("content") if isinstance(result, dict) else None
-    if isinstance(content, dict):
-        # The values of the form in an elicitation, the text in a sampling.
-        refuse_names_alike(content, within=_WITHIN)
+    if not isinstance(result, dict):
+        return
+    content = result.get("content")
+    if isinstance(content, dict) and "role" not in result:
+        refuse_names_alike(content, within=_WITHIN)  # the values of the form in an elicitation
+    else:
+        _check_parts([content] if isinstance(content, dict) else content)
+    _check_parts(result.get("roots"))
+
+
+def _check_parts(parts: JsonValue) -> None:
+    """Of a sampling, or roots. The result of a tool, in a sampling, has parts of its own."""
+    for part in parts if isinstance(parts, list) else ():
+        refuse_other_spellings(part, _PART, within=_WITHIN)
+        if not isinstance(part, dict):
+            continue
+        arguments, inner = part.get("input"), part.get("content")
+        if isinstance(arguments, dict):
+            refuse_names_alike(arguments, within=_WITHIN)
+        for one in (part.get("resource"), *(inner if isinstance(inner, list) else ())):
+            refuse_other_spellings(one, _PART, within=_WITHIN)
+            if isinstance(one, dict):
+                refuse_other_spellings(one.get("resource"), _PART, within=_WITHIN)

@@ -53,6 +53,23 @@ def test_other_messages(message: dict[str, object], from_server: bool, operation
     assert made.context["direction"] == ("to_client" if from_server else "to_server")
 
 
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"id": 1, "result": {"action": "decline", "Action": "accept"}},
+        {"id": 1, "result": {"roots": [{"uri": "file:///x", "Uri": "file:///etc"}]}},
+        {"id": 1, "error": {"code": 1, "message": "no", "Message": "yes"}},
+    ],
+)
+def test_a_response_in_another_spelling_is_refused(message: dict[str, object]) -> None:
+    with pytest.raises(AmbiguousRequestError):
+        proposed(False, **message)
+
+
+def test_a_call_may_have_null_for_its_arguments() -> None:
+    assert proposed(id=1, method="tools/call", params={"name": "a", "arguments": None}).params == {}
+
+
 def test_a_method_that_nobody_knows_is_no_other_ones_operation() -> None:
     made = proposed(id=1, method="tools_list", params={})
     assert made.operation != "mcp_tools_list"

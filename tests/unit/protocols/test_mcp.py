@@ -98,7 +98,8 @@ def test_what_no_approval_covers_has_no_room_for_a_message(token: JsonValue) -> 
 
 
 def test_an_answer_is_covered_with_the_question_that_it_answers() -> None:
-    first, second = ({"jsonrpc": "2.0", "id": number, "result": {"action": "accept"}} for number in (1, 2))
+    accept: JsonObject = {"jsonrpc": "2.0", "result": {"action": "accept"}}
+    first, second = accept | {"id": 1}, accept | {"id": 2}
     assert _recognised(first).covered_sha256 != _recognised(second).covered_sha256
 
 
@@ -173,6 +174,10 @@ def test_headers_that_agree_are_fine() -> None:
 _EVIL: JsonObject = {"repo": "acme/prod"}
 
 
+def _sampled(content: JsonValue) -> JsonObject:
+    return {"jsonrpc": "2.0", "id": 1, "result": {"role": "assistant", "model": "m", "content": content}}
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -188,6 +193,15 @@ _EVIL: JsonObject = {"repo": "acme/prod"}
         {"jsonrpc": "2.0", "id": 1, "result": {"action": "decline"}, "Result": {"action": "accept"}},
         {"jsonrpc": "2.0", "id": 1, "result": {"action": "decline", "Action": "accept"}},
         {"jsonrpc": "2.0", "id": 1, "result": {"action": "accept", "content": {"sure": False, "Sure": True}}},
+        _sampled([{"type": "text", "text": "a", "Text": "evil"}]),
+        _sampled({"type": "text", "Text": "evil"}),
+        _sampled([{"type": "image", "data": "YQ==", "Data": "Yg=="}]),
+        _sampled([{"type": "resource", "resource": {"uri": "file:///a", "URI": "file:///b"}}]),
+        _sampled([{"type": "tool_result", "content": [{"type": "text", "text": "a", "TEXT": "evil"}]}]),
+        _sampled([{"type": "tool_use", "name": "a", "Name": "b"}]),
+        _sampled([{"type": "tool_use", "name": "a", "input": {"repo": "acme/test", "Repo": "acme/prod"}}]),
+        {"jsonrpc": "2.0", "id": 1, "result": {"roots": [{"uri": "file:///x", "Uri": "file:///etc"}]}},
+        _call(inputResponses={"q": {"roots": [{"uri": "file:///x", "Uri": "file:///etc"}]}}),
         {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "file:///a", "URI": "file:///b"}},
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1, "RequestID": 2}},
         {"jsonrpc": "2.0", "id": 1, "method": "completion/complete", "params": {"ref": {"type": "x", "Type": "y"}}},
@@ -202,6 +216,47 @@ def test_a_member_in_another_spelling_is_refused(body: JsonObject) -> None:
 def test_members_that_the_protocol_does_not_know_stay() -> None:
     extensions: JsonObject = {"x-trace": 1, "Vendor": {"Name": "x"}, "_meta": {"io.example/Name": 1, "Name": 2}}
     assert _recognised(_call(**extensions)).facts["params"] == extensions
+
+
+def test_what_a_client_answers_passes_in_the_documented_spelling() -> None:
+    parts: list[JsonValue] = [
+        {"type": "text", "text": "a", "annotations": {"audience": ["user"]}, "_meta": {"Text": 1}},
+        {"type": "tool_use", "id": "1", "name": "a", "input": {"Repo": "acme/test"}},
+        {
+            "type": "tool_result",
+            "toolUseId": "1",
+            "content": [{"type": "text", "text": "b"}, 1],
+            "structuredContent": {},
+        },
+        {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "c"}},
+        None,
+    ]
+    assert _recognised(_sampled(parts)).operation == "mcp_response"
+    form: JsonObject = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {"action": "accept", "content": {"Text": "a", "Name": "b"}},
+    }
+    assert _recognised(form).operation == "mcp_response"
+
+
+@pytest.mark.parametrize("headers", [{}, _HEADERS])
+def test_an_error_without_a_readable_id_is_a_response(headers: JsonObject) -> None:
+    """JSON-RPC 2.0, section 5: the id is null; MCP 2025-11-25: it may be absent."""
+    error: JsonObject = {"error": {"code": -32700, "message": "Parse error"}}
+    for body in ({"jsonrpc": "2.0", "id": None, **error}, {"jsonrpc": "2.0", **error}):
+        message = recognise_at_server({**headers, "mcp-session-id": "s"}, body)
+        assert message is not None
+        assert (message.operation, message.params, message.answers_session) == ("mcp_response", error, "s")
+
+
+@pytest.mark.parametrize("headers", [{}, _HEADERS])
+def test_a_call_with_null_for_its_arguments_has_none(headers: JsonObject) -> None:
+    message = recognise_at_server(headers, _call(arguments=None))
+    absent = recognise_at_server(headers, _call(arguments={}))
+    assert message is not None and absent is not None
+    assert (message.operation, message.params) == (absent.operation, {})
+    assert message.covered_sha256 != absent.covered_sha256
 
 
 def test_where_the_order_of_members_may_decide_an_approval_covers_the_bytes() -> None:
@@ -242,6 +297,9 @@ def test_at_a_named_server_no_header_makes_a_call_another_action(headers: JsonOb
         {"jsonrpc": "2.0", "method": "tools/list", "params": []},
         {"jsonrpc": "2.0", "method": ["tools/list"]},
         {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {}},
+        {"jsonrpc": "2.0", "id": None, "result": {}, "error": {}},
+        {"jsonrpc": "2.0", "id": None, "result": {}},
+        {"jsonrpc": "2.0", "id": [1], "error": {}},
         {"jsonrpc": "2.0"},
         [{"a": 1}, _call()],
         [{"Method": "tools/call"}],
