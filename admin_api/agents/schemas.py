@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from admin_api.agents.stopped import stopped_text
@@ -15,11 +15,20 @@ from admin_api.text import StorableText
 from headgate.agents.listing_store import ListedAgent
 from headgate.agents.model import Agent, AgentLimits, AgentStatus
 from headgate.agents.service import MAX_OVERLAP_SECONDS
+from headgate.organizations.mail_addresses import is_one_address
 from headgate.organizations.stops import Stops
+
+
+def _one_person_or_a_team(owner: str) -> str:
+    """Separation of duties compares the whole text: a name with an address, or two addresses, would bar no person."""
+    if "@" in owner and not is_one_address(owner):
+        raise ValueError("must be one email address without a name, a user's id, or a team name without @")
+    return owner
+
 
 type AgentName = Annotated[StorableText, Field(min_length=1, max_length=128)]
 type Description = Annotated[StorableText, Field(max_length=1024)]
-type Owner = Annotated[StorableText, Field(min_length=1, max_length=320)]
+type Owner = Annotated[StorableText, Field(min_length=1, max_length=320), AfterValidator(_one_person_or_a_team)]
 type Tag = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9._:-]{0,63}$")]
 type Tags = Annotated[list[Tag], Field(max_length=32)]
 type StatusReasonText = Annotated[StorableText, Field(max_length=500)]
@@ -47,7 +56,7 @@ class NewAgent(KeyLifetime):
     owner: Owner | None = Field(
         default=None,
         description=(
-            "The person or team responsible for it: a user's id, an email address or a team name."
+            "The person or team responsible for it: a user's id, an email address or a team name without @."
             " A person named here may read why its calls were denied, and is its owner for separation of duties."
         ),
     )
