@@ -4,7 +4,6 @@ Such a body would pass as text. A server that ignores the label would act on mem
 """
 
 import json
-from collections.abc import Iterator
 from typing import Final
 
 from headgate.kernel.canonical_json import JsonValue
@@ -39,13 +38,13 @@ def refuse_lenient_json(text: bytes, reason: str, *, is_file: bool, is_for_model
     except ValueError:
         return
     if is_followed:
-        if is_for_model or any(names >= _CALL for names in _names(value)):
+        if is_for_model or _names(value) >= _CALL:
             raise AmbiguousRequestError(
                 "other data follows the JSON in the body, and some servers read the first value only: send one JSON"
                 " value",
                 details={"field": "body"},
             )
-    elif not is_file or any(map(_has_meaning, _names(value))):
+    elif not is_file or _has_meaning(_names(value)):
         raise _ambiguous(reason)
 
 
@@ -58,13 +57,13 @@ def _first_value(text: bytes) -> tuple[JsonValue, bool]:
     return value, bool(characters[end:].strip(" \t\r\n"))
 
 
-def _names(value: JsonValue) -> Iterator[frozenset[str]]:
-    """The folded names of the members of an object, or of each object in a list."""
+def _names(value: JsonValue) -> set[str]:
+    """The folded names of the members of an object, or of all objects in a list: it may hold millions."""
     objects = value if isinstance(value, list) else [value]
-    return (frozenset(map(folded, one)) for one in objects if isinstance(one, dict))
+    return set(map(folded, {name for one in objects if isinstance(one, dict) for name in one}))
 
 
-def _has_meaning(names: frozenset[str]) -> bool:
+def _has_meaning(names: set[str]) -> bool:
     return not names.isdisjoint(_MESSAGE) or method_override(names) is not None
 
 
