@@ -1,11 +1,13 @@
 """Style sheets and scripts of the pages: read once, served under names that carry their content's hash.
 
 A name never changes its content, so that browsers keep it for a year; a new version has a new name. The style sheets
-in ``static/css`` are served as one, in the order of their names.
+in ``static/css`` are served as one, in the order of their names. Scripts are served without their lines of comments, a
+quarter of what a browser would fetch.
 """
 
 import gzip
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -25,6 +27,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["service"])
 _STATIC: Final = Path(__file__).parent / "static"
 _MEDIA_TYPES: Final = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _HASH_CHARACTERS: Final = 12
+_BUNDLE: Final = "editor.js"
+_COMMENTS: Final = re.compile(rb"^[ \t]*//.*\n", re.MULTILINE)
+"""Lines that are nothing else. A test checks that none of them stands in a text of several lines."""
 
 
 class Asset(Struct, frozen=True):
@@ -39,8 +44,13 @@ def _read_assets() -> dict[str, Asset]:
     """By the plain name."""
     contents = {"app.css": b"".join(one.read_bytes() for one in sorted((_STATIC / "css").glob("*.css")))}
     contents |= {one.name: one.read_bytes() for one in _STATIC.iterdir() if one.suffix in _MEDIA_TYPES}
+    contents |= {name: _COMMENTS.sub(b"", text) for name, text in contents.items() if _is_written_script(name)}
     contents |= _waiting_icons(contents.pop("waiting.svg").decode())
     return {name: _asset(name, content) for name, content in contents.items()}
+
+
+def _is_written_script(name: str) -> bool:
+    return name.endswith(".js") and name != _BUNDLE
 
 
 def _waiting_icons(drawing: str) -> dict[str, bytes]:
