@@ -23,8 +23,8 @@ class CallCosts:
     proxy_microseconds: float = 1_500
     postgres_microseconds: float = 358
     worker_microseconds: float = 125
-    wal_bytes: float = 15_000
-    stored_bytes: float = 10_500
+    wal_bytes: float = 13_300
+    stored_bytes: float = 9_900
 
 
 CONNECTIONS_OF_PROXY: Final = 6
