@@ -1,12 +1,22 @@
-"""Reads the people who own agents, as separation of duties keeps them apart (``Duty.AGENT_OWNER``)."""
+"""Reads the people who own agents, and whom else separation of duties keeps apart (``Duty``)."""
 
 from collections.abc import Iterable, Mapping
 
-from headgate.approvals.standing import AgentOwner
+from headgate.approvals.standing import NO_OWNER, AgentOwner, Parties, parties_among
 from headgate.db.database import Connection
 from headgate.kernel.ids import IdPrefix
 from headgate.organizations.mail_addresses import lower_ascii
-from headgate.organizations.store import users_of_emails
+from headgate.organizations.store import persons_of, users_of_emails
+
+
+async def parties_of_agent(
+    connection: Connection, org_id: str, agent_id: str, authors: Mapping[str, str | None]
+) -> Parties:
+    """The people whom separation of duties may bar from deciding about this agent's calls. ``authors``: of the
+    policies, by policy."""
+    owner = (await owners_of(connection, org_id, [agent_id])).get(agent_id, NO_OWNER)
+    named = owner.users.union(user_id for user_id in authors.values() if user_id is not None)
+    return parties_among(await persons_of(connection, org_id, named), owner, authors)
 
 
 async def owners_of(connection: Connection, org_id: str, agent_ids: Iterable[str]) -> Mapping[str, AgentOwner]:

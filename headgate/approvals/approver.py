@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from headgate.agents.scopes import Scope, scopes_of_roles
 from headgate.approvals.absence_store import stands_in_for
-from headgate.approvals.agent_owner_store import owners_of
+from headgate.approvals.agent_owner_store import parties_of_agent
 from headgate.approvals.group_store import groups_of
 from headgate.approvals.model import Approval
-from headgate.approvals.standing import NO_OWNER, NO_PARTIES, Parties, parties_among
+from headgate.approvals.standing import NO_PARTIES, Parties
 from headgate.approvals.voting import Voter
 from headgate.audit.model import Actor, ActorType
 from headgate.db.database import Connection
@@ -74,14 +74,11 @@ async def parties_to(connection: Connection, approval: Approval) -> Parties:
     kept_apart = [one for one in approval.requirements if one.separation_of_duties]
     if not kept_apart:
         return NO_PARTIES
-    owners = await owners_of(connection, approval.org_id, [approval.agent_id])
     authors = {
         one.policy_id: await author_of(connection, approval.org_id, one.policy_id, one.policy_version)
         for one in kept_apart
     }
-    owner = owners.get(approval.agent_id, NO_OWNER)
-    named = owner.users.union(user_id for user_id in authors.values() if user_id is not None)
-    return parties_among(await persons_of(connection, approval.org_id, named), owner, authors)
+    return await parties_of_agent(connection, approval.org_id, approval.agent_id, authors)
 
 
 def actor_of(voter: Voter) -> Actor:

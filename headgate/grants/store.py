@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from psycopg import sql
 
-from headgate.approvals.agent_owner_store import owners_of
+from headgate.approvals.agent_owner_store import owners_of, parties_of_agent
 from headgate.approvals.group_store import groups_by_user
 from headgate.approvals.standing import NO_OWNER, Parties, parties_among
 from headgate.db.bounded_count import Shown, count_list
@@ -132,10 +132,7 @@ async def _with_people(connection: Connection, org_id: str, grants: Sequence[Gra
 
 async def parties_of(connection: Connection, org_id: str, agent_id: str, policy_ids: Iterable[str]) -> Parties:
     """The people whom separation of duties may bar from granting this agent's calls, now."""
-    owner = (await owners_of(connection, org_id, {agent_id})).get(agent_id, NO_OWNER)
-    authors = await _authors(connection, org_id, policy_ids)
-    named = owner.users.union(user_id for user_id in authors.values() if user_id is not None)
-    return parties_among(await persons_of(connection, org_id, named), owner, authors)
+    return await parties_of_agent(connection, org_id, agent_id, await _authors(connection, org_id, policy_ids))
 
 
 async def _authors(connection: Connection, org_id: str, policy_ids: Iterable[str]) -> dict[str, str | None]:

@@ -4,13 +4,13 @@ Servers read ``"true"``, ``1`` and ``on`` as true, and take a member from the qu
 condition where some server reads it so, and what stands elsewhere than the catalogue says is refused. Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from headgate.kernel.canonical_json import JsonValue
+from headgate.kernel.canonical_json import JsonObject, JsonValue
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.protocols.body import Body, BodyKind
-from headgate.protocols.member_names import folded, refuse_other_spellings, spellings
+from headgate.protocols.member_names import all_folded, folded, refuse_other_spellings, spellings
 from headgate.tools.model import Conditions
 
 _TRUE: Final = frozenset({"true", "t", "1", "on", "yes", "y"})
@@ -30,10 +30,10 @@ def refuse_misplaced(several: Iterable[Conditions], query: Mapping[str, JsonValu
     Raises AmbiguousRequestError: a member that one of them names stands where it does not look, in another spelling
     or below brackets, or in a body that cannot be read.
     """
-    members = members_of(body)
+    members, asked = members_of(body), dict(query)
     for conditions in several:
-        refuse_other_spellings(dict(members), spellings(*conditions.body), within="body")
-        refuse_other_spellings(dict(query), spellings(*conditions.query), within="query")
+        refuse_other_spellings(members, spellings(*conditions.body), within="body")
+        refuse_other_spellings(asked, spellings(*conditions.query), within="query")
         _refuse_elsewhere(conditions.body, query, here="query", there="body")
         _refuse_elsewhere(conditions.query, members, here="body", there="query")
         _refuse_brackets(conditions.body, members, field="body")
@@ -45,15 +45,15 @@ def refuse_misplaced(several: Iterable[Conditions], query: Mapping[str, JsonValu
             )
 
 
-def members_of(body: Body) -> Mapping[str, JsonValue]:
+def members_of(body: Body) -> JsonObject:
     """None of them where it is neither an object nor a form."""
     if body.pairs:
         return dict(body.pairs)
     return body.value if isinstance(body.value, dict) else {}
 
 
-def _refuse_elsewhere(names: Iterable[str], holder: Iterable[str], *, here: str, there: str) -> None:
-    wanted = {folded(name) for name in names}
+def _refuse_elsewhere(names: Collection[str], holder: Iterable[str], *, here: str, there: str) -> None:
+    wanted = all_folded(names)
     for name in holder if wanted else ():
         if folded(name.partition("[")[0]) in wanted:
             raise AmbiguousRequestError(
@@ -62,8 +62,8 @@ def _refuse_elsewhere(names: Iterable[str], holder: Iterable[str], *, here: str,
             )
 
 
-def _refuse_brackets(names: Iterable[str], holder: Iterable[str], *, field: str) -> None:
-    wanted = {folded(name) for name in names}
+def _refuse_brackets(names: Collection[str], holder: Iterable[str], *, field: str) -> None:
+    wanted = all_folded(names)
     for name in holder if wanted else ():
         base, bracket, _ = name.partition("[")
         if bracket and folded(base) in wanted:
