@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from headgate.gate.masked_body import MaskedBody, is_utf_8, masked_text, replaceable_text
+from headgate.gate.masked_body import MaskedBody, masked_text, replaceable_events
 from headgate.kernel.canonical_json import JsonValue, parse_strict
 from headgate.kernel.errors import ValidationError
 from headgate.policies.model import FoundText
@@ -41,7 +41,7 @@ def masked_events(
 ) -> MaskedBody | None:
     """None: something of ``found`` cannot be replaced, or none of it stands in the data of an event. ``fields``: those
     of the head. That all of it is gone is for the caller to look at."""
-    text = replaceable_text(fields, "", events, is_utf_8)
+    text = replaceable_events(fields, events)
     by_event: defaultdict[int, list[FoundText]] = defaultdict(list)
     for one in found:
         if one.path[:1] == (EVENTS,) and isinstance(number := one.path[1], int):

@@ -61,6 +61,7 @@ def test_a_tagged_call_goes_on_and_both_directions_label_it(administrator, agent
     assert [one["tags"] for one in found] == [["email"]]
 
 
+_PARTS = "multipart/form-data"
 _MASKED = {"note": "write to [masked: email]"}
 
 
@@ -75,6 +76,36 @@ def test_what_is_found_is_replaced_in_what_is_sent_and_recorded(administrator, a
     assert (action["masked"], action["policies"][-1]["decision"]) == ({"count": 1, "kinds": ["email"]}, "mask")
     assert "maria" not in json.dumps(action)
     assert action["request"]["http"]["body_sha256"].endswith(hashlib.sha256(sent.body).hexdigest())
+
+
+_MASKABLE: dict[str, tuple[dict[str, Any], bytes]] = {
+    "form": ({"data": {"n": "1", **_MAIL}}, b"n=1&note=write+to+%5Bmasked%3A+email%5D"),
+    "lines of JSON": (
+        {
+            "content": b'{"n":1}\n' + json.dumps(_MAIL).encode() + b"\n",
+            "headers": {"content-type": "application/x-ndjson"},
+        },
+        b'{"n":1}\n' + json.dumps(_MASKED).encode() + b"\n",
+    ),
+    "parts": (
+        {
+            "data": _MAIL,
+            "files": {"f": ("f.bin", bytes(range(256)))},
+            "headers": {"content-type": f"{_PARTS}; boundary=b0"},
+        },
+        b'--b0\r\nContent-Disposition: form-data; name="note"\r\n\r\nwrite to [masked: email]\r\n'
+        b'--b0\r\nContent-Disposition: form-data; name="f"; filename="f.bin"\r\n'
+        b"Content-Type: application/octet-stream\r\n\r\n" + bytes(range(256)) + b"\r\n--b0--\r\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", _MASKABLE)
+def test_values_of_forms_and_lines_of_json_are_replaced(administrator, agent, upstream, path, how) -> None:
+    given, sent = _MASKABLE[how]
+    with administrator.policy(_allowed(path)), _content_policy(administrator, on_match="mask"):
+        assert agent.call("POST", upstream.url + path, **given).status_code == 200
+    assert [one.body for one in upstream.of(path)] == [sent]
 
 
 def test_an_approval_is_for_the_masked_call(administrator, agent, upstream, path) -> None:
@@ -94,7 +125,9 @@ _UNMASKABLE: dict[str, dict[str, Any]] = {
     "encoded": {"json": {"note": b"maria.keller@example.com".hex()}},
     "coding": {"content": gzip.compress(json.dumps(_MAIL).encode()), "headers": {"content-encoding": "gzip"}},
     "digest": {"json": _MAIL, "headers": {"content-digest": "sha-256=:x:"}},
-    "form": {"data": _MAIL},
+    "name of a form": {"data": {"maria.keller@example.com": "1"}},
+    "name of a file": {"files": {"f": ("maria.keller@example.com", b"x")}},
+    "signed form": {"data": {**_MAIL, "signature": "x"}},
 }
 
 

@@ -1,6 +1,7 @@
 """Replacing what was found in a body: in place, or not at all."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -62,11 +63,34 @@ def test_what_overlaps_is_replaced_once() -> None:
     assert (made.body, made.count) == (b"[masked: email][masked: x]!", 2)
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_each_line_of_json_is_a_document(end: str) -> None:
+    lines = ['{"n" : 1}', '{"t": "say \\"MAIL\\", \\u00fc MAIL", "n":2}', "", '["MAIL"]', '"MAIL"', ""]
+    text = end.join(lines).replace("MAIL", _MAIL)
+    found = [FoundText(("body",), one.start(), one.end(), "email") for one in re.finditer(re.escape(_MAIL), text)]
+    made = masked_body([(b"Content-Type", b"application/x-ndjson")], "", text.encode(), found)
+
+    assert made is not None
+    assert made.body.decode() == text.replace(_MAIL, "[masked: email]")
+    assert made.count == 4
+
+
+def test_a_number_on_a_line_becomes_a_text_and_an_escape_is_replaced_whole() -> None:
+    text = '{"card": 4111111111111111}\n{"t": "\\nmaria@x"}\n'
+    found = [FoundText(("body",), 9, 25, "payment_card"), FoundText(("body",), 35, 41, "email")]
+    made = masked_body([], "", text.encode(), found)
+
+    assert text[35:41] == "nmaria"
+    assert made is not None
+    assert made.body == b'{"card": "[masked: payment_card]"}\n{"t": "[masked: email]@x"}\n'
+
+
 @pytest.mark.parametrize(
     ("fields", "query"),
     [
         ([(b"Content-Encoding", b"gzip")], ""),
         ([(b"Content-Type", b"multipart/form-data; boundary=b")], ""),
+        ([(b"Content-Type", b"multipart/mixed; boundary=b")], ""),
         ([(b"Content-Type", b"application/x-www-form-urlencoded")], ""),
         ([(b"Content-Type", b"text/plain; charset=utf-16le")], ""),
         ([(b"Content-Type", b"application/grpc")], ""),
@@ -94,7 +118,11 @@ def test_what_is_coded_or_signed_is_not_replaced(fields: list[tuple[bytes, bytes
     [
         (_MAIL.encode(), FoundText(("http", "query", "q"), 0, 5, "email")),
         (b'{"a": "x"}', FoundText(("body", "b"), 0, 1, "email")),
-        (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 6, 11, "email")),
+        (b'{"n": 12345}\n{"n": 1,}', FoundText(("body",), 6, 11, "email")),
+        (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 6, 14, "email")),
+        (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 0, 8, "email")),
+        (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 2, 3, "email")),
+        (b'{"n": ["a", "b"]}\n{"n": 1}', FoundText(("body",), 8, 13, "email")),
         (b'{"a": {"b": "x"}}', FoundText(("body", "a"), 0, 1, "email")),
         (b"text", FoundText(("body", "a"), 0, 1, "email")),
         (b"\xff\xfe" + _MAIL.encode("utf-16le"), FoundText(("body",), 0, 5, "email")),
@@ -149,3 +177,18 @@ def test_any_text_of_any_document_can_be_replaced(
 
     if made is not None:  # else the document's text has a control character, or a name twice
         assert json.loads(made.body) == _without({"v": value}, at=path, span=(start, end))
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=4), _VALUES, max_size=3), min_size=2, max_size=4), st.data())
+def test_any_stretch_of_lines_of_json_leaves_lines_of_json(rows: list[Any], data: st.DataObject) -> None:
+    text = "\n".join(json.dumps(one) for one in rows)
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    made = masked_body([], "", text.encode(), [FoundText(("body",), start, end, "email")])
+
+    if made is not None:
+        before, after = text.split("\n"), made.body.decode().split("\n")
+        assert [json.loads(one) for one in after]
+        assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
+        masks = [one for _, one in _texts([json.loads(line) for line in after]) if "[masked: email]" in one]
+        assert len(masks) == 1
