@@ -90,12 +90,12 @@ _MASKABLE: dict[str, tuple[dict[str, Any], bytes]] = {
     "parts": (
         {
             "data": _MAIL,
-            "files": {"f": ("f.bin", bytes(range(256)))},
+            "files": {"f": ("f.txt", b"one\r\ntwo", "text/plain")},
             "headers": {"content-type": f"{_PARTS}; boundary=b0"},
         },
         b'--b0\r\nContent-Disposition: form-data; name="note"\r\n\r\nwrite to [masked: email]\r\n'
-        b'--b0\r\nContent-Disposition: form-data; name="f"; filename="f.bin"\r\n'
-        b"Content-Type: application/octet-stream\r\n\r\n" + bytes(range(256)) + b"\r\n--b0--\r\n",
+        b'--b0\r\nContent-Disposition: form-data; name="f"; filename="f.txt"\r\n'
+        b"Content-Type: text/plain\r\n\r\none\r\ntwo\r\n--b0--\r\n",
     ),
 }
 
