@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from fnmatch import translate
 from functools import cache
+from heapq import merge
 from typing import Final
 
 from msgspec import Struct
@@ -73,10 +74,11 @@ class Sign(Struct, frozen=True):
 
 
 class Commands(Struct, frozen=True):
-    """``anchor``: what has to stand there for any sign to match, or for a shell to read another command. ``globbed``:
+    """``anchors``: what has to stand there for any sign to match, or for a shell to read another command. ``globbed``:
     names of files with their kinds, for patterns that a shell would expand to them (``/e?c/sh?dow``)."""
 
-    anchor: BytePattern
+    anchors: tuple[BytePattern, BytePattern]
+    """Each by itself: one pattern of both has more states than there is room for, and took 3 ms for each KB."""
     signs: tuple[Sign, ...]
     globbed: tuple[tuple[str, str], ...]
 
@@ -98,7 +100,8 @@ def commands() -> Commands:
     words = "|".join(document.strings("anchors"))
     names = document.section("globbed")
     globbed = tuple((name, kind) for kind in names.members for name in names.strings(kind))
-    return Commands(_compiled(document, f"{words}|{_TRICKS}"), tuple(signs), globbed)
+    anchors = _compiled(document, words), _compiled(document, _TRICKS)
+    return Commands(anchors, tuple(signs), globbed)
 
 
 def command_kinds() -> frozenset[str]:
@@ -113,12 +116,12 @@ def find_commands(buffer: bytes, budget: Budget) -> Iterator[Match]:
     table = commands()
     budget.new_pass(len(buffer))
     read_to = 0
-    for hit in table.anchor.finditer(buffer):
-        if hit.start() < read_to:
+    for hit_start, hit_end in merge(*((hit.span() for hit in anchor.finditer(buffer)) for anchor in table.anchors)):
+        if hit_start < read_to:
             continue
         if not budget.allows_candidate():
             return
-        start, read_to = _around(buffer, hit.start(), hit.end(), read_to)
+        start, read_to = _around(buffer, hit_start, hit_end, read_to)
         yield from _signs(table, buffer, start, read_to)
 
 
