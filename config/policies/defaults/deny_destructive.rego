@@ -4,8 +4,6 @@ package headgate.defaults.deny_destructive
 
 import rego.v1
 
-destructive_prefixes := ["delete_", "drop_", "destroy_", "purge_", "truncate_", "wipe_"]
-
 risk_level := "critical"
 
 deny contains message if {
@@ -16,9 +14,8 @@ deny contains message if {
 
 deny contains message if {
 	not input.effect == "read"
+	regex.match(`^(delete|drop|destroy|purge|truncate|wipe)(_|$)`, input.operation)
 	not ends_mcp_session
-	some prefix in destructive_prefixes
-	startswith(concat("", [input.operation, "_"]), prefix)
 	message := sprintf("%v.%v cannot be undone: refused by default", [input.tool, input.operation])
 }
 

@@ -9,8 +9,6 @@ import rego.v1
 
 limit_bytes := 2048
 
-read_prefixes := ["get_", "list_", "read_", "search_"]
-
 mcp_questions := {
 	"mcp_initialize", "mcp_server_discover", "mcp_ping", "mcp_logging_set_level",
 	"mcp_tools_list", "mcp_prompts_list", "mcp_resources_list", "mcp_resources_templates_list", "mcp_tasks_list",
@@ -42,6 +40,9 @@ read if {
 	input.http.body_size == 0
 	short_url
 } else if {
+	not input.http
+	carried_out_by_agent
+} else if {
 	# Listed reads that are sent as a POST: Slack's forms, the lists of an MCP server, AWS's operations that read. An agent
 	# that brings credentials of its own tells their owner what it asks for: no more than by a URL of a plain read.
 	input.effect == "read"
@@ -67,9 +68,6 @@ read if {
 } else if {
 	ends_mcp_session
 	short_url
-} else if {
-	not input.http
-	carried_out_by_agent
 }
 
 # Actions that the agent runs itself: Headgate sends nothing, and the name is all there is to go by.
@@ -103,10 +101,7 @@ mcp_address if regex.match(`^(/api)?(/v?[0-9]+(\.[0-9]+)*)?/mcp/|/mcp$`, input.h
 
 mcp_address if startswith(input.http.host, "mcp.")
 
-named_as_read if {
-	some prefix in read_prefixes
-	startswith(input.operation, prefix)
-}
+named_as_read if regex.match(`^(get|list|read|search)_`, input.operation)
 
 # As it was sent: the path that policies see has its slashes folded.
 short_url if input.http.url_bytes <= limit_bytes
