@@ -8,6 +8,7 @@ from typing import Annotated, Final, Literal
 from fastapi import APIRouter
 from pydantic import ConfigDict, Field
 
+from admin_api.approvals.schemas import Digest, digest_bytes
 from admin_api.approvals.voter import voter_of
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal, Dependencies
 from admin_api.description.choices import exactly_one
@@ -34,6 +35,11 @@ class BulkDecisionRequest(BaseModel):
     decision: VoteDecision
     ids: list[ApprovalId] | None = Field(default=None, min_length=1, max_length=_AT_ONCE_MAX)
     identical_to: ApprovalId | None = None
+    digests: dict[ApprovalId, Digest] | None = Field(
+        default=None,
+        max_length=_AT_ONCE_MAX,
+        description="Digests of the actions as you saw them, by approval request. One that has changed is not decided.",
+    )
     reason: Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)] | None = Field(
         default=None, description="Required to deny. A comment on an approval."
     )
@@ -89,9 +95,15 @@ async def _wanted(body: BulkDecisionRequest, principal: Principal, dependencies:
 async def _decide(
     approval_id: str, body: BulkDecisionRequest, principal: Principal, dependencies: Dependencies
 ) -> BulkResultAnswer:
+    digest = (body.digests or {}).get(approval_id)
     try:
         outcome = await dependencies.decide_approval.decide(
-            principal.org_id, approval_id, voter_of(principal), body.decision, body.reason
+            principal.org_id,
+            approval_id,
+            voter_of(principal),
+            body.decision,
+            body.reason,
+            seen_digest=digest_bytes(digest),
         )
     except HeadgateError as error:
         shown = BulkErrorAnswer(code=error.code.value, message=error.message)

@@ -22,6 +22,7 @@ from admin_api.approvals.schemas import (
     ListedApprovalAnswer,
     ReassignRequest,
     decided_answer,
+    digest_bytes,
     listed_approval_answer,
 )
 from admin_api.approvals.voter import voter_of
@@ -271,7 +272,7 @@ async def _decide(
     *,
     denial_needs_reason: bool = True,
 ) -> ApprovedAnswer | DeniedAnswer:
-    seen_digest = None if digest is None else bytes.fromhex(digest.removeprefix("sha256:"))
+    seen_digest = digest_bytes(digest)
     if params is not None:
         if decision is not VoteDecision.APPROVE:
             raise ValidationError(

@@ -24,7 +24,7 @@ from headgate.protocols.shown_call import shown_authority
 type _Reason = Annotated[StorableText, Field(max_length=REASON_MAX_CHARACTERS)]
 
 
-type _Digest = Annotated[
+type Digest = Annotated[
     str,
     Field(
         pattern=r"^sha256:[0-9a-f]{64}$",
@@ -32,6 +32,10 @@ type _Digest = Annotated[
         examples=["sha256:" + "0a" * 32],
     ),
 ]
+
+
+def digest_bytes(digest: Digest | None) -> bytes | None:
+    return None if digest is None else bytes.fromhex(digest.removeprefix("sha256:"))
 
 
 class _Vote(BaseModel):
@@ -51,7 +55,7 @@ class _Vote(BaseModel):
 
 
 class ApproveRequest(_Vote):
-    digest: _Digest | None = None
+    digest: Digest | None = None
     params: JsonObject | None = Field(
         default=None,
         description="All params of the action, as you approve them, instead of the requested params.",
@@ -72,7 +76,7 @@ class DecisionRequest(_ReasonedVote):
     """POST /admin/approvals/{approval_id}/decision; ``reason`` is optional, also to deny."""
 
     decision: VoteDecision
-    digest: _Digest | None = None
+    digest: Digest | None = None
     params: JsonObject | None = None
 
 
@@ -166,6 +170,7 @@ class ListedApprovalAnswer(ApprovalAnswer):
         description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
         " only what its beginning has. GET /v1/approvals/{id} returns all of it."
     )
+    digest: str = Field(description="Digest of the action that a vote now covers.")
 
 
 class ApprovedAnswer(BaseModel):
@@ -243,6 +248,7 @@ def listed_approval_answer(
         host=host if isinstance(host, str) else None,
         authority=shown_authority(http.get("scheme"), host, http.get("port")) if isinstance(host, str) else None,
         is_whole=about.is_whole or approval.edit is not None,
+        digest=f"sha256:{approval.approved_digest.hex()}",
     )
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, Query
 from msgspec.structs import replace
 
+from admin_api.approvals.schemas import digest_bytes
 from admin_api.approvals.voter import voter_of
 from admin_api.change import administer, change_by
 from admin_api.dependencies import CurrentDependencies, CurrentPrincipal
@@ -163,7 +164,7 @@ async def approve_and_grant(
         voter_of(principal),
         VoteDecision.APPROVE,
         body.comment,
-        seen_digest=None if body.digest is None else bytes.fromhex(body.digest.removeprefix("sha256:")),
+        seen_digest=digest_bytes(body.digest),
         then=also_grant,
     )
     return GrantedAnswer(approval_id=approval_id, status=outcome.approval.status.value, grant=granted[0])

@@ -1,7 +1,7 @@
 // Parts of a page that follow what happens (<element id data-live="/v1/approvals/events">, by follow.js) or look every
 // so many seconds (<element id data-every="3">). The page is fetched again (fetch.js), and its parts replace those here.
-// In a list (data-list) under the pointer or with the focus, new rows wait behind a button. A field with the focus keeps
-// its part until the focus has left.
+// In a list (data-list) under the pointer or with the focus, new rows wait behind a button. Rows that were selected stay
+// selected. A field with the focus keeps its part until the focus has left.
 // What somebody reads to decide about it (data-subject, data-version) is not changed under their eyes: another subject
 // does not take its place, and a notice says that it has changed.
 const parts = () => [...document.querySelectorAll("main [data-live], main [data-every]")];
@@ -13,7 +13,15 @@ const FIELDS = "input, textarea, select, .editor-host";
 const LEFT_MS = 1_000; // what is clicked next is not replaced under the pointer
 let isBehind = false;
 
+function keepTicks(part, fresh) {
+  for (const one of part.querySelectorAll("input[type=checkbox]")) {
+    const same = fresh.querySelector(`input[name="${CSS.escape(one.name)}"][value="${CSS.escape(one.value)}"]`);
+    if (same && one.checked !== one.defaultChecked) same.checked = one.checked;
+  }
+}
+
 function replace(part, fresh) {
+  keepTicks(part, fresh);
   const row = part.contains(document.activeElement) && document.activeElement.closest("[data-row]")?.dataset.row;
   const top = part.scrollTop;
   part.replaceWith(document.adoptNode(fresh));

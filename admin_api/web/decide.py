@@ -33,12 +33,15 @@ _COMPARE: Final = "compare"
 async def decide_several(api: CurrentApi, wanted: CurrentFilter) -> Response:
     """Applies one decision to all selected requests, and names those that could not be decided."""
     form = await form_of(api.request)
+    # With the digest that was shown: another reviewer may have edited a request since.
+    digests = dict(one.partition(" ")[::2] for one in form.several("selected"))
     try:
         body = checked(
             BulkDecisionRequest,
             {
                 "decision": form.text("decision"),
-                "ids": list(form.several("ids")),
+                "ids": list(digests),
+                "digests": digests,
                 "reason": form.optional("reason"),
             },
         )

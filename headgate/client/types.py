@@ -356,6 +356,7 @@ class BulkDecisionRequest(TypedDict):
     """``ids``, or ``identical_to``: this approval request and all open ones of the identical action."""
 
     decision: VoteDecision
+    digests: NotRequired[dict[str, Any] | None]
     identical_to: NotRequired[str | None]
     ids: NotRequired[list[str] | None]
     reason: NotRequired[StorableText | None]
@@ -969,6 +970,9 @@ class DifferenceAnswer(TypedDict):
     found: str | None
     id: str
     table: str
+
+
+type Digest = str
 
 
 type Direction = Literal["request", "response", "both"]
@@ -1873,6 +1877,7 @@ class ListedApprovalAnswer(TypedDict):
     current_approvals: int
     decided_at: str | None
     decision: HeldDecisionAnswer
+    digest: str
     expires_at: str
     held_until: str | None
     host: str | None
@@ -3953,9 +3958,6 @@ class WouldRequireAnswer(TypedDict):
     required_approvals: int
     roles: dict[str, int]
     separation_of_duties: list[str]
-
-
-type Digest = str
 
 
 type Member = StorableText

@@ -63,7 +63,7 @@ def test_keys_act_on_the_request_that_is_shown(
     page.wait_for_url(f"**/inbox/{older}")
     assert (_status(administrator, older), _status(administrator, newer)) == ("pending", "pending")
     page.keyboard.press("x")
-    expect(page.locator(f'input[value="{older}"]')).to_be_checked()
+    expect(page.locator(f'input[value^="{older}"]')).to_be_checked()
     page.keyboard.press("a")  # about what is selected: a key about one request would lose the selection
     assert _focused(page, "innerText") == "Approve selected"
     page.keyboard.press("d")
@@ -124,7 +124,7 @@ def test_without_script(open_window: OpenWindow, world: World, administrator: Ad
     page.get_by_role("button", name="Deny", exact=True).click()
     expect(page.locator("h1#sentence")).to_contain_text("was not allowed")
     page.goto(page.url.partition("/inbox")[0] + "/inbox")
-    page.check(f'input[value="{other}"]')
+    page.check(f'input[value^="{other}"]')
     page.get_by_role("button", name="Approve selected").click()
     page.wait_for_url("**/inbox")
     assert (_status(administrator, one), _status(administrator, other)) == ("denied", "approved")
@@ -179,8 +179,11 @@ def test_new_requests_arrive_without_moving_what_is_under_the_pointer(open_windo
     approval_id = world.held({"repo": "acme/arrives"})
     page.get_by_role("button", name="Show 1 new").wait_for()
     assert page.locator("[data-list] [data-row]").first.get_attribute("data-row") == before
+    page.check(f'input[value^="{before}"]')
     page.get_by_role("button", name="Show 1 new").click()
     expect(page.locator("[data-list] [data-row]").first).to_have_attribute("data-row", approval_id)
+    expect(page.locator(f'input[value^="{before}"]')).to_be_checked()
+    expect(page.locator("input[name=selected]:checked")).to_have_count(1)
 
 
 def test_what_is_read_is_not_changed_under_the_eyes(open_window: OpenWindow, world: World) -> None:

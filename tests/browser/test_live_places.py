@@ -160,7 +160,7 @@ def test_a_list_is_behind_only_while_a_field_of_it_has_the_focus(
     page = open_window(Role.APPROVER).open("/inbox")
     _follows(page)
     page.evaluate(_COUNT_EVENTS, ["headgate:fetched"])
-    page.locator(f'input[value="{here}"]').focus()
+    page.locator(f'input[value^="{here}"]').focus()
     approval_id = world.held({"repo": "acme/meanwhile"})
     _wait_for(page, "headgate:fetched", 1)
     expect(_row(page, approval_id)).to_have_count(0)

@@ -326,6 +326,7 @@ export interface BulkDecisionAnswer {
 /** ``ids``, or ``identical_to``: this approval request and all open ones of the identical action. */
 export interface BulkDecisionRequest {
   decision: VoteDecision;
+  digests?: { [name: string]: unknown } | null;
   identical_to?: string | null;
   ids?: string[] | null;
   reason?: StorableText | null;
@@ -916,6 +917,9 @@ export interface DifferenceAnswer {
   id: string;
   table: string;
 }
+
+/** Digest of the action as you saw it. 409 if the action has changed. */
+export type Digest = string;
 
 /** What of a call is judged. */
 export type Direction = "request" | "response" | "both";
@@ -1737,6 +1741,7 @@ export interface ListedApprovalAnswer {
   current_approvals: number;
   decided_at: string | null;
   decision: HeldDecisionAnswer;
+  digest: string;
   expires_at: string;
   held_until: string | null;
   host: string | null;
@@ -3582,9 +3587,6 @@ export interface WouldRequireAnswer {
   roles: { [name: string]: number };
   separation_of_duties: string[];
 }
-
-/** Digest of the action as you saw it. 409 if the action has changed. */
-export type Digest = string;
 
 export type Member = StorableText;
 

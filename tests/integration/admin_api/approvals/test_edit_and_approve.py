@@ -219,3 +219,19 @@ async def test_a_call_is_not_edited_into_something_that_nobody_sends(new_gate) -
     assert (await gate.person().get(f"/v1/approvals/{approval_id}")).json()["status"] == "pending"
     done = await approve(gate, approval_id, params=action | {"body": {"amount": 40}})
     assert (done.status_code, done.json()["status"]) == (200, "approved"), done.text
+
+
+async def test_what_was_edited_since_it_was_shown_is_not_decided_with_others(new_gate) -> None:
+    gate = await new_gate(TWO)
+    ids = [(await asked(gate, amount=amount))["approval_id"] for amount in (1, 2)]
+    digests = {one: (await gate.person().get(f"/v1/approvals/{one}")).json()["digest"] for one in ids}
+    edited = await approve(gate, ids[0], params={"to": "ACME", "amount": 40})
+    assert edited.json()["status"] == "pending", edited.text
+    many = {"decision": "approve", "ids": ids, "digests": digests}
+    answer = await gate.person("bob", Role.APPROVER).post("/v1/approvals/bulk-decision", json=many)
+    found = [(one["result"], one["error"] and one["error"]["code"]) for one in answer.json()["results"]]
+    assert found == [("error", "CONFLICT"), ("voted", None)]
+    selected = [f"{one} {digest}" for one, digest in digests.items()]
+    page = await gate.person("carol", Role.APPROVER).post("/inbox", data={"decision": "approve", "selected": selected})
+    assert (page.status_code, "1 requests decided, 1 failed" in page.text) == (409, True)
+    assert (await gate.person().get(f"/v1/approvals/{ids[0]}")).json()["status"] == "pending"

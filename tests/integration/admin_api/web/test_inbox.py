@@ -112,7 +112,9 @@ async def test_a_decision_leads_back_to_the_filtered_list(gate) -> None:
     assert f'action="/inbox{query}"' in shown
     done = await gate.person().post(f"/inbox/{first}{query}", data={"decision": "approve"})
     assert (done.status_code, done.headers["location"]) == (303, f"/inbox/{first}{query}")
-    done = await gate.person().post(f"/inbox{query}", data={"decision": "approve", "ids": [second]})
+    done = await gate.person().post(
+        f"/inbox{query}", data={"decision": "approve", "selected": await _shown(gate, second)}
+    )
     assert (done.status_code, done.headers["location"]) == (303, f"/inbox{query}")
     refused = await gate.person().post(f"/inbox/{third}?tool=wipe", data={"decision": "deny"})
     assert refused.status_code == 400
@@ -223,16 +225,25 @@ async def test_the_order_is_the_viewers(new_gate, monkeypatch) -> None:
         assert (answer.status_code, "status=pending" in answer.text) == (400, True)
 
 
+async def _shown(gate, *approval_ids: str) -> list[str]:
+    """What the page sends of requests that are selected."""
+    found = [(await gate.person().get(f"/v1/approvals/{one}")).json() for one in approval_ids]
+    return [f"{one['id']} {one['digest']}" for one in found]
+
+
 async def test_several_at_once(gate) -> None:
     first, second, done = [await _held(gate, text=text) for text in ("one", "two", "three")]
     await gate.person().post(f"/inbox/{done}", data={"decision": "deny", "reason": "no"})
-    answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [first, second]})
+    selected = await _shown(gate, first, second)
+    assert set(re.findall(r'name="selected" value="([^"]*)"', await _page(gate, "/inbox"))) == set(selected)
+    answer = await gate.person().post("/inbox", data={"decision": "approve", "selected": selected})
     assert (answer.status_code, answer.headers.get("location")) == (303, "/inbox")
-    answer = await gate.person().post("/inbox", data={"decision": "approve", "ids": [done]})
+    answer = await gate.person().post("/inbox", data={"decision": "approve", "selected": await _shown(gate, done)})
     assert answer.status_code == 409
     assert "0 requests decided, 1 failed" in answer.text
-    nothing_marked = await gate.person().post("/inbox", data={"decision": "approve"})
-    assert nothing_marked.status_code == 400
+    for selected in ([], [first], [f"{first} sha256:x"]):
+        nothing_seen = await gate.person().post("/inbox", data={"decision": "approve", "selected": selected})
+        assert nothing_seen.status_code == 400
 
 
 @pytest.mark.parametrize(
