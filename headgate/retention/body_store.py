@@ -105,16 +105,6 @@ async def unsettled(connection: Connection, org_id: str, action_ids: Sequence[st
     return {row["action_id"] for row in await cursor.fetchall() if not row["resting"]}
 
 
-async def keep_body(connection: Connection, org_id: str, action_id: str, kind: str, envelope: Envelope) -> bool:
-    """One more body of an action. False: its bodies have been forgotten, and so is this."""
-    cursor = await connection.execute(
-        "SELECT keep_body(%s, %s, %s, %s, %s, %s) AS kept",
-        [org_id, action_id, kind, envelope.key_id, envelope.wrapped_key, envelope.ciphertext],
-    )
-    row = await cursor.fetchone()
-    return row is not None and bool(row["kept"])
-
-
 async def get_body(connection: Connection, org_id: str, action_id: str, kind: str = ACTION_KIND) -> Envelope | None:
     """None: nothing of this kind is kept of it, or its key is gone."""
     cursor = await connection.execute(

@@ -12,7 +12,7 @@ from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
 from headgate.organizations.change import begin_change
 from headgate.retention.bodies import envelope_name
-from headgate.retention.body_store import forget, get_body, keep_body
+from headgate.retention.body_store import forget, get_body
 from headgate.retention.erasure import erase_actions
 from headgate.retention.holds import place_hold
 from headgate.retention.model import BodyState, ErasureDepth, ErasureOutcome, HoldScope
@@ -68,21 +68,30 @@ async def test_a_further_kind_is_dropped_recorded_held_and_erased(
     assert len(captures.dropped_before) == looked, "everything is held: nothing is even looked for"
 
 
+async def _keep(connection, org_id: str, action_id: str, kind: str, sealed) -> bool:
+    """As ``put_results_away`` does. False: the action's bodies have been forgotten, and so is this."""
+    cursor = await connection.execute(
+        "SELECT keep_body(%s, %s, %s, %s, %s, %s) AS kept",
+        [org_id, action_id, kind, sealed.key_id, sealed.wrapped_key, sealed.ciphertext],
+    )
+    return bool((await cursor.fetchone())["kept"])
+
+
 async def test_a_further_body_of_an_action_goes_with_it(
     api_database, superuser, vault, organization, make_action, change
 ) -> None:
     org_id, action_id, kind = organization.org_id, await make_action(), "capture/1"
     sealed = vault.seal(org_id, envelope_name(action_id, kind), Secret("what was captured"))
     async with api_database.transaction(org_id) as connection:
-        assert await keep_body(connection, org_id, action_id, kind, sealed)
-        assert await keep_body(connection, org_id, action_id, kind, sealed), "again, in its place"
+        assert await _keep(connection, org_id, action_id, kind, sealed)
+        assert await _keep(connection, org_id, action_id, kind, sealed), "again, in its place"
         kept = await get_body(connection, org_id, action_id, kind)
         assert kept is not None
         assert vault.unseal(org_id, envelope_name(action_id, kind), kept).reveal() == "what was captured"
     async with begin_change(api_database, change) as changing:
         await erase_actions(changing, [action_id], ErasureDepth.BODIES, "article 17", [])
         assert await get_body(changing.connection, org_id, action_id, kind) is None
-        assert not await keep_body(changing.connection, org_id, action_id, kind, sealed), "too late to be kept"
+        assert not await _keep(changing.connection, org_id, action_id, kind, sealed), "too late to be kept"
     assert superuser.execute("SELECT 1 FROM kept_bodies WHERE action_id = %s", [action_id]).fetchall() == []
 
 
