@@ -53,7 +53,9 @@ class LocalTickets:
         except ExpiredError as error:
             raise ExpiredError("This sign-in link has expired.") from error
         except UnauthorizedError as error:
-            raise UnauthorizedError(f"This sign-in link is not valid: {error.message}.") from error
+            raise UnauthorizedError(
+                "This sign-in link is not valid: it is incomplete, or another instance created it."
+            ) from error
 
 
 def _name(ticket: Secret) -> bytes:

@@ -21,7 +21,10 @@ from headgate.policies.input_shape import input_paths
 _VERSIONS: Final = 20
 _NOTHING: Final = Said()
 _CASE: Final = """- name: a large payment waits
-  input: {tool: stripe, operation: pay, params: {amount: 200}}
+  input:
+    tool: stripe
+    operation: pay
+    params: {amount: 200}
   expect: {decision: require_approval}
 """
 

@@ -47,6 +47,19 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
     return joined
 
 
+def require_safe(api_url: str, fingerprints: Sequence[str]) -> None:
+    """Whoever stands between could send an authority of their own, and read every call of the agent."""
+    parts = urlsplit(api_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValidationError(f"{api_url} is not the address of an API: https://HOST or http://HOST:PORT is expected")
+    if parts.scheme == "https" or is_of_this_machine(api_url) or _digits(fingerprints):
+        return
+    raise ValidationError(
+        f"{api_url} is not encrypted, so an attacker on the network could supply another certificate authority. Use"
+        f" https://, or give the authority's SHA-256 (headgate ca show) with --ca-sha256 or {FINGERPRINTS_VARIABLE}"
+    )
+
+
 def ask_gate(api_url: str, key: Secret, fingerprints: Sequence[str], folder: Path) -> AgentAccess:
     """Asks the API for the proxy's address and the certificates to trust, and keeps those in ``folder``.
 
@@ -56,8 +69,8 @@ def ask_gate(api_url: str, key: Secret, fingerprints: Sequence[str], folder: Pat
     from cryptography import x509  # noqa: PLC0415 - takes as long to load as all else of headgate env
     from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
 
-    expected = {digits for one in fingerprints if (digits := one.replace(":", "").strip().lower())}
-    _require_safe(api_url, expected)
+    require_safe(api_url, fingerprints)
+    expected = _digits(fingerprints)
     answer = ApiClient(Target(api_url.rstrip("/"), key)).send(operations.get_agents_me)
     pem = answer["certificates"].encode()
     try:
@@ -92,17 +105,8 @@ def public_proxy(access: AgentAccess) -> str:
     return ApiClient(Target(access.api_url, access.agent_key)).send(operations.get_agents_me)["proxy_url"]
 
 
-def _require_safe(api_url: str, expected: set[str]) -> None:
-    """Whoever stands between could send an authority of their own, and read every call of the agent."""
-    parts = urlsplit(api_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ValidationError(f"{api_url} is not the address of an API: https://HOST or http://HOST:PORT is expected")
-    if parts.scheme == "https" or is_of_this_machine(api_url) or expected:
-        return
-    raise ValidationError(
-        f"{api_url} is not encrypted, so an attacker on the network could supply another certificate authority. Use"
-        f" https://, or give the authority's SHA-256 (headgate ca show) with --ca-sha256 or {FINGERPRINTS_VARIABLE}"
-    )
+def _digits(fingerprints: Sequence[str]) -> set[str]:
+    return {digits for one in fingerprints if (digits := one.replace(":", "").strip().lower())}
 
 
 def is_of_this_machine(url: str) -> bool:

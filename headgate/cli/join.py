@@ -10,7 +10,7 @@ import click
 from headgate.cli.command_name import command_name
 from headgate.cli.diagnosis import check_proxy
 from headgate.cli.finding import Verdict
-from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, ask_gate
+from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, ask_gate, require_safe
 from headgate.cli.tables import safe, show_json
 from headgate.cli.target import result_option
 from headgate.kernel.errors import NotFoundError, UnavailableError
@@ -39,6 +39,7 @@ def join(url: str, key: str | None, fingerprints: tuple[str, ...], as_json: bool
     Afterwards headgate env, run and doctor work here without a runtime file. The agent's key is kept in a file of mode
     0600.
     """
+    require_safe(url, fingerprints)
     folder = joined_folder()
     access = ask_gate(url, _key(key), fingerprints, folder)
     found = check_proxy(access.proxy_url, Path(access.ca_cert))
@@ -72,4 +73,9 @@ def leave(as_json: bool) -> None:
 def _key(given: str | None) -> Secret:
     if given == "-":
         given = sys.stdin.readline().strip()
-    return Secret(given or os.environ.get("HEADGATE_AGENT_KEY") or click.prompt("Key", hide_input=True, err=True))
+    given = given or os.environ.get("HEADGATE_AGENT_KEY")
+    if not given and not sys.stdin.isatty():
+        raise click.UsageError(
+            "The agent's key is missing. Give it with --key - (standard input) or HEADGATE_AGENT_KEY."
+        )
+    return Secret(given or click.prompt("Key", hide_input=True, err=True))

@@ -104,18 +104,18 @@ def checked_draft(draft: NlpDraft, providers: Mapping[str, ProviderSetting]) -> 
 def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]:
     """What a policy does not do, in sentences. ``providers``: those that are configured."""
     if not draft.is_local and draft.provider not in providers:
-        yield f"the provider {draft.provider} is not set: on_error answers for it until it is"
+        yield f"the provider {draft.provider} is not configured: until it is, on_error decides"
     holds = draft.on_match is OnMatch.REQUIRE_APPROVAL or draft.on_error is Verdict.REQUIRE_APPROVAL
     if draft.scope.direction is not Direction.REQUEST and holds:
-        yield "an answer cannot be held for a person: require_approval withholds it, as deny does"
+        yield "a response cannot be held for an approval: require_approval withholds it, as deny does"
     if draft.on_match is OnMatch.MASK:
-        yield "what cannot be replaced in place (encoded text, addresses, headers, signed calls) is held or withheld"
+        yield "encoded text, addresses, headers and signed calls cannot be masked: a match there is held or withheld"
     if draft.on_match is OnMatch.TAG:
-        yield "a match passes: tag labels the call, and stops nothing"
+        yield "a match passes: tag only labels the call"
     if draft.scope.direction is Direction.RESPONSE and not (draft.scope.tools or draft.scope.operations):
-        yield "it looks at the answers of all calls: those that are not text, or are large, are withheld"
+        yield "it inspects the responses of all calls: large responses, and those that are not text, are withheld"
     if draft.on_unscannable is Verdict.ALLOW:
-        yield "what cannot be opened (pictures, encrypted archives) passes without having been looked at"
+        yield "unreadable content (pictures, encrypted archives) passes without an inspection"
     if (
         draft.provider == EMBEDDED
         and draft.model == EmbeddedModel.SECRETS
@@ -127,11 +127,11 @@ def warnings_about(draft: NlpDraft, providers: Collection[str]) -> Iterator[str]
             " scope.except_headers, or let a connection carry the credential"
         )
     if draft.provider == EMBEDDED and draft.model == EmbeddedModel.SECRETS and draft.threshold > DOUBTFUL:
-        yield f"the threshold is above {DOUBTFUL}, which is what tokens score whose checksum does not fit"
+        yield f"the threshold is above {DOUBTFUL}, the score of tokens whose checksum does not fit"
     if draft.provider == EMBEDDED and draft.model == EmbeddedModel.PII:
-        yield "names, postal addresses and health data are not looked for: they need a language model"
+        yield "names and postal addresses are not detected: they need a language model"
     if draft.provider == EMBEDDED and draft.model in HEURISTICS:
-        yield "the model knows words and phrases, not meanings: a heuristic"
+        yield "the model is a heuristic: it matches words and phrases, not their meaning"
 
 
 def _embedded(draft: NlpDraft) -> NlpDraft:

@@ -220,6 +220,10 @@ def parse_host(field: str, host: object) -> tuple[str | None, IPv4Network | IPv6
     if not isinstance(host, str) or not host or len(host) > 253:
         raise _invalid(field, expected)
     text = host.lower()
+    if "://" in text:
+        raise _invalid(field, f"{expected}, not a URL")
+    if text.count(":") == 1:
+        raise _invalid(field, f"{expected}, without a port: ports are given separately")
     bare = text[1:-1] if text.startswith("[") and text.endswith("]") else text
     try:
         if "/" in bare:

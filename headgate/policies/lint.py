@@ -119,7 +119,7 @@ def _unknown_input(tree: JsonObject) -> Iterator[Finding]:
             parent = unknown.written.rpartition(".")[0]
             meant = f" (did you mean {unknown.nearest}?)" if unknown.nearest else ""
             instead = f"{parent} has {', '.join(unknown.there)}" if unknown.there else f"{parent} has no members"
-            message = f"{unknown.written} is never there{meant}: {instead}"
+            message = f"{unknown.written} does not exist{meant}: {instead}"
             yield Finding(FindingCode.UNKNOWN_INPUT, message, mention.place)
 
 
@@ -132,9 +132,9 @@ def _unknown_data(tree: JsonObject, data_roots: frozenset[str]) -> Iterator[Find
             continue
         if path[0] == own[0]:
             other = ".".join(("data", *path[: len(own)]))
-            message = f"{other} is not there: a policy reads its own package, documents, and modules of packages lib.…"
+            message = f"{other} does not exist: a policy reads its own package, documents and modules of packages lib.…"
         else:
-            message = f"data.{path[0]} is not there: there is no such document"
+            message = f"data.{path[0]} does not exist: no document has this path"
         yield Finding(FindingCode.UNKNOWN_DATA, message, mention.place)
 
 

@@ -64,6 +64,9 @@ def test_added_shown_and_removed(instance: Instance, upstream, path: str) -> Non
         (("remove", "nowhere.example.com"), "is not on the allowlist"),
         (("add", "10.0.0.1/8"), "host bits"),
         (("add", "*"), "a name, *.name"),
+        (("add", "127.0.0.1:8443"), "without a port: ports are given separately"),
+        (("add", "example.com:8443"), "without a port: ports are given separately"),
+        (("add", "https://example.com/"), "is expected, not a URL"),
         (("add", "example.com", "--port", "0"), "--port"),
     ],
 )

@@ -32,27 +32,27 @@ def findings(rules: str) -> list[tuple[str, int, str]]:
                 ('approval := {"assignees": ["a@b.example"], "required_approvals": 2} if input.tool == "a"', "only 1"),
             )
         ),
-        ("deny if input.params.n > data.limit.hard", "unknown_data", 3, "data.limit is not there"),
-        ("import data.limit\ndeny if input.params.n > limit.hard", "unknown_data", 3, "data.limit is not there"),
+        ("deny if input.params.n > data.limit.hard", "unknown_data", 3, "data.limit does not exist"),
+        ("import data.limit\ndeny if input.params.n > limit.hard", "unknown_data", 3, "data.limit does not exist"),
         (
             'allow if input.tol == "a"',
             "unknown_input",
             3,
-            "input.tol is never there (did you mean input.tool?): input has",
+            "input.tol does not exist (did you mean input.tool?): input has",
         ),
         (
             'allow if input.htp.host == "a"',
             "unknown_input",
             3,
-            "input.htp is never there (did you mean input.http.host?)",
+            "input.htp does not exist (did you mean input.http.host?)",
         ),
-        ('allow if input.htp.hots == "a"', "unknown_input", 3, "input.htp is never there (did you mean input.http?)"),
-        ("allow if input.parms.a.b", "unknown_input", 3, "input.parms is never there (did you mean input.params.a.b?)"),
-        ("allow if input.http.xyz", "unknown_input", 3, "input.http.xyz is never there: input.http has method"),
+        ('allow if input.htp.hots == "a"', "unknown_input", 3, "input.htp does not exist (did you mean input.http?)"),
+        ("allow if input.parms.a.b", "unknown_input", 3, "input.parms does not exist (did you mean input.params.a.b?)"),
+        ("allow if input.http.xyz", "unknown_input", 3, "input.http.xyz does not exist: input.http has method"),
         ('allow if input.action.http.hosts == "a"', "unknown_input", 3, "input.action.http.hosts"),
         ('allow if input["http"]["hostname"]', "unknown_input", 3, "input.http.hostname"),
         ("allow if input.tool.name", "unknown_input", 3, "input.tool has no members"),
-        ("import input.param\nallow if param.x", "unknown_input", 3, "input.param is never there"),
+        ("import input.param\nallow if param.x", "unknown_input", 3, "input.param does not exist"),
         ('allow if startswith(input.agent.mail, "a")', "unknown_input", 3, "input.agent.mail"),
         ('allow if input.tool == "GitHub"', "impossible_value", 3, 'input.tool is never "GitHub"'),
         ('allow if input.http.method in {"GET", "post"}', "impossible_value", 3, 'input.http.method is never "post"'),
@@ -146,7 +146,7 @@ def test_what_another_package_says_is_not_there_for_a_policy() -> None:
         (
             "unknown_data",
             2,
-            "data.team.a is not there: a policy reads its own package, documents, and modules of packages lib.…",
+            "data.team.a does not exist: a policy reads its own package, documents and modules of packages lib.…",
         )
     ]
 

@@ -11,6 +11,6 @@ async def test_a_policy_that_says_nothing_names_the_member_that_no_call_has() ->
     found = await simulate(text, b"{}", (), _READ, trace=False)
     assert found.raw.answer == b"{}"
     (warning,) = found.warnings
-    assert warning.startswith("policy.rego:3:9: input.htp is never there (did you mean input.http.host?)")
+    assert warning.startswith("policy.rego:3:9: input.htp does not exist (did you mean input.http.host?)")
     right = await simulate(text.replace("htp", "http"), b"{}", (), _READ, trace=False)
     assert (right.raw.error, right.warnings) == (None, ())

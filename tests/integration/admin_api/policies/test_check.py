@@ -18,7 +18,7 @@ async def test_a_check_says_what_saving_would_and_stores_nothing(client) -> None
     assert checked.status_code == 200, checked.text
     warnings = checked.json()["warnings"]
     assert [warning.split(" ")[0] for warning in warnings] == ["policy.rego:3:10:", "policy.rego:5:1:"]
-    assert "input.http.hostname is never there" in warnings[0]
+    assert "input.http.hostname does not exist" in warnings[0]
     assert "helper is never used" in warnings[1]
     assert (await client.get("/admin/policies")).json()["data"] == []
     saved = await client.post("/admin/policies", json={"name": "Odd", "rego_policy": ODD})

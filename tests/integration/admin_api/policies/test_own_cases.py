@@ -94,4 +94,4 @@ async def test_changes_of_many_policies_take_none(gate) -> None:
 
 async def test_the_example_of_the_page_has_its_line_breaks(gate) -> None:
     shown = (await gate.person().get("/policies/new")).text
-    assert 'placeholder="- name: a large payment waits\n  input: {' in shown
+    assert 'placeholder="- name: a large payment waits\n  input:\n    tool: stripe' in shown

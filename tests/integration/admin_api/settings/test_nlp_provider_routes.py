@@ -70,7 +70,7 @@ async def test_a_policy_may_name_a_provider_that_is_not_set_yet(gate: Gate) -> N
     created = await admin.post("/admin/nlp-policies", json=policy)
 
     assert created.status_code == 201
-    assert created.json()["warnings"] == ["the provider anthropic is not set: on_error answers for it until it is"]
+    assert created.json()["warnings"] == ["the provider anthropic is not configured: until it is, on_error decides"]
     path = f"/admin/nlp-policies/{created.json()['id']}"
     answer = (await admin.post(f"{path}/test", json={"content": "a joke"})).json()
     assert (answer["decision"], answer["details"]["outcome"]) == ("require_approval", "error")
