@@ -30,7 +30,9 @@ class GitHubSettings:
     repositories: tuple[str, ...] = member(names(), "For example example/* or example/shop.", ())
     environments: tuple[str, ...] = member(names(), "The environments whose deployments need approval.", ("*",))
     protect_deployments: bool = member(flag(), "Answer deployment protection rules.", True)
-    check_pull_requests: bool = member(flag(), "Add a check to pull requests that waits for approval.", False)
+    check_pull_requests: bool = member(
+        flag(), "Add a check to pull requests and merge groups that waits for approval.", False
+    )
     check_name: str = member(
         text(100),
         "The name of the check. {base} stands for the base branch. Without {base}, the check of one branch also"

@@ -1,8 +1,10 @@
-"""Parses GitHub's webhooks: a deployment that waits for its protection rule, a pull request that needs its check.
+"""Parses GitHub's webhooks: a deployment that waits for its protection rule, a pull request or a merge group that needs
+its check.
 
 https://docs.github.com/en/webhooks/using-webhooks/validating-webhook-deliveries (``X-Hub-Signature-256``) and
-…/webhook-events-and-payloads (``deployment_protection_rule``, ``pull_request``). GitHub signs no sending time. The age
-is therefore taken from the deployment's or pull request's own last update.
+…/webhook-events-and-payloads (``deployment_protection_rule``, ``pull_request``, ``merge_group``). GitHub signs no
+sending time. The age is therefore that of the last update of the deployment or pull request, or of the merge group's
+commit.
 """
 
 import hashlib
@@ -25,6 +27,7 @@ from headgate.kernel.secrets import Secret
 
 MAX_AGE: Final = timedelta(days=3)
 """GitHub allows manual redelivery for this long."""
+_BRANCHES: Final = "refs/heads/"
 _PULL_ACTIONS: Final = frozenset({"opened", "reopened", "synchronize", "ready_for_review", "edited"})
 
 
@@ -33,6 +36,8 @@ class PointKind(StrEnum):
 
     DEPLOYMENT = "deployment"
     PULL_REQUEST = "pull_request"
+    MERGE_GROUP = "merge_group"
+    """What a merge queue would merge: a commit of its own, at which the required checks are asked for again."""
 
 
 class ApprovalPoint(Struct, frozen=True):
@@ -69,6 +74,9 @@ def point_of(
     elif event == "pull_request" and payload.get("action") in _PULL_ACTIONS and not _is_text_edit(payload):
         point = _pull_request(payload, repository, installation, settings, digest_of(body))
         touched = text_at(payload, "pull_request", "updated_at")
+    elif event == "merge_group" and payload.get("action") == "checks_requested":
+        point = _merge_group(payload, repository, installation, settings, digest_of(body))
+        touched = text_at(payload, "merge_group", "head_commit", "timestamp")
     else:
         return None
     if point is not None:
@@ -122,15 +130,6 @@ def _pull_request(
         return None
     if number is None or sha is None or base is None:
         raise ValidationError("a pull request without its number, head or base")
-    check_name = settings.check_name.replace("{base}", base)
-    detail: JsonObject = {
-        "kind": PointKind.PULL_REQUEST.value,
-        "repository": repository,
-        "installation": installation,
-        "sha": sha,
-        "base": base,
-        "check_name": check_name,
-    }
     params: JsonObject = {
         "repository": repository,
         "number": number,
@@ -140,14 +139,54 @@ def _pull_request(
         "head_repository": text_at(payload, "pull_request", "head", "repo", "full_name"),
         "sha": sha,
     }
+    detail = _check_at(PointKind.PULL_REQUEST, repository, installation, settings, sha, base)
     opened = Opened(
         f"check:{repository}:{number}",
         f"{repository}#{number}",
         text_at(payload, "pull_request", "html_url"),
         detail,
-        f"check:{repository}:{sha}:{check_name}",
+        _report_key(detail),
     )
     return _point(receipt_id, PointKind.PULL_REQUEST, opened, params, _sender(payload))
+
+
+def _merge_group(
+    payload: JsonObject, repository: str, installation: int, settings: GitHubSettings, receipt_id: str
+) -> ApprovalPoint | None:
+    sha, head = text_at(payload, "merge_group", "head_sha"), text_at(payload, "merge_group", "head_ref")
+    base_ref = text_at(payload, "merge_group", "base_ref")
+    if not settings.check_pull_requests:
+        return None
+    if sha is None or head is None or base_ref is None or not base_ref.startswith(_BRANCHES):
+        raise ValidationError("a merge group without its head or its base branch")
+    base = base_ref.removeprefix(_BRANCHES)
+    params: JsonObject = {
+        "repository": repository,
+        "base": base,
+        "base_sha": text_at(payload, "merge_group", "base_sha"),
+        "head": head.removeprefix(_BRANCHES),
+        "sha": sha,
+    }
+    detail = _check_at(PointKind.MERGE_GROUP, repository, installation, settings, sha, base)
+    opened = Opened(f"group:{repository}:{sha}", f"{repository} merge queue", None, detail, _report_key(detail))
+    return _point(receipt_id, PointKind.MERGE_GROUP, opened, params, _sender(payload))
+
+
+def _check_at(
+    kind: PointKind, repository: str, installation: int, settings: GitHubSettings, sha: str, base: str
+) -> JsonObject:
+    return {
+        "kind": kind.value,
+        "repository": repository,
+        "installation": installation,
+        "sha": sha,
+        "base": base,
+        "check_name": settings.check_name.replace("{base}", base),
+    }
+
+
+def _report_key(check: JsonObject) -> str:
+    return f"check:{check['repository']}:{check['sha']}:{check['check_name']}"
 
 
 def _point(receipt_id: str, kind: PointKind, opened: Opened, params: JsonObject, sender: str) -> ApprovalPoint:

@@ -163,6 +163,19 @@ class FakeGitHub(FakePlatform):
             **changes,
         }  # fmt: skip
 
+    def merge_group(
+        self, action: str = "checks_requested", sha: str = "c" * 40, *, base: str = "main"
+    ) -> dict[str, Any]:
+        return {
+            "action": action,
+            "merge_group": {
+                "head_sha": sha, "head_ref": f"refs/heads/gh-readonly-queue/{base}/pr-7-{'a' * 40}",
+                "base_sha": "a" * 40, "base_ref": f"refs/heads/{base}",
+                "head_commit": {"id": sha, "tree_id": "e" * 40, "message": "Fix it (#7)", "timestamp": _instant()},
+            },
+            "repository": {"full_name": REPOSITORY}, "installation": {"id": INSTALLATION}, "sender": {"login": "bob"},
+        }  # fmt: skip
+
 
 def sent(event: str, payload: dict[str, Any], *, secret: str = SECRET) -> tuple[bytes, dict[str, str]]:
     """A webhook: its body and headers."""

@@ -245,3 +245,14 @@ async def test_a_run_that_was_rejected_can_be_run_again(board: Board, github: Fa
     assert "state" not in github.reviews[-1]
     await decided(board, await waiting(board, creator="robot"))
     assert github.reviews[-1]["state"] == "approved"
+
+
+async def test_a_merge_group_has_a_decision_of_its_own(board: Board, github: FakeGitHub, check_name: str) -> None:
+    await tell(board, github.pull_request(sha=SHA, base="scratch"))
+    assert github.shown(SHA, at(check_name, "scratch")) == "success"
+    queued = "f" * 40
+    await tell(board, github.merge_group(sha=queued, base="main"), "merge_group")
+    assert github.shown(queued, at(check_name, "main")) == "in_progress"
+    await decided(board, await waiting(board, sha=queued), "deny", reason="frozen until Monday")
+    assert github.shown(queued, at(check_name, "main")) == "failure"
+    assert github.shown(SHA, at(check_name, "scratch")) == "success"
