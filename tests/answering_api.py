@@ -13,7 +13,7 @@ from tests.http_server import body_of, handling_server
 
 
 @contextmanager
-def answering_api(answer: Callable[[httpx.Request], httpx.Response]) -> Iterator[ApiClient]:
+def answering_api(answer: Callable[[httpx.Request], httpx.Response], credential: str = "t") -> Iterator[ApiClient]:
     """Requests and answers as httpx has them, because tests read and write these shortly."""
 
     def handle(request: BaseHTTPRequestHandler) -> None:
@@ -27,4 +27,4 @@ def answering_api(answer: Callable[[httpx.Request], httpx.Response]) -> Iterator
         request.wfile.write(answered.content)
 
     with handling_server(handle) as url:
-        yield ApiClient(Target(url, Secret("t")))
+        yield ApiClient(Target(url, Secret(credential)))

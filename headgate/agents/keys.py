@@ -20,7 +20,7 @@ KEY_PATTERN: Final = r"hg_[0-9A-Za-z]{49}"
 _KEY: Final = re.compile(KEY_PATTERN)
 _KEY_IN_TEXT: Final = re.compile(rf"(?<![0-9A-Za-z]){KEY_PATTERN}(?![0-9A-Za-z])")
 _ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_PREFIX: Final = "hg_"
+KEY_PREFIX: Final = "hg_"
 _RANDOM_BYTES: Final = 32
 _RANDOM_LENGTH: Final = 43  # 62 ** 43 > 2 ** 256
 _CHECKSUM_LENGTH: Final = 6  # 62 ** 6 > 2 ** 32
@@ -37,14 +37,14 @@ def compose_key(random: bytes) -> Secret:
     if len(random) != _RANDOM_BYTES:
         raise ValueError(f"expected {_RANDOM_BYTES} random bytes, got {len(random)}")
     body = _base62(int.from_bytes(random), _RANDOM_LENGTH)
-    return Secret(f"{_PREFIX}{body}{_checksum(body)}")
+    return Secret(f"{KEY_PREFIX}{body}{_checksum(body)}")
 
 
 def is_well_formed(text: str) -> bool:
     """Whether this can be a key at all; False is the answer without any look-up (specification, rule 3)."""
     if _KEY.fullmatch(text) is None:
         return False
-    body = text[len(_PREFIX) : len(_PREFIX) + _RANDOM_LENGTH]
+    body = text[len(KEY_PREFIX) : len(KEY_PREFIX) + _RANDOM_LENGTH]
     return _checksum(body) == text[-_CHECKSUM_LENGTH:]
 
 

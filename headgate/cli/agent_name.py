@@ -22,17 +22,7 @@ def agent_id_of(client: ApiClient, agent: str) -> str:
     """
     if is_whole(IdPrefix.AGENT, agent) or _is_strange(agent):
         return agent
-    found: dict[bool, list[str]] = {True: [], False: []}
-    cursor: str | None = None
-    while True:
-        page = client.send(operations.list_agents, q=agent, limit=_PAGE, cursor=cursor)
-        for one in page["data"]:
-            if one["name"] == agent:
-                found[one["status"] != "deactivated"].append(one["id"])
-        cursor = page["pagination"]["next_cursor"]
-        if cursor is None:
-            break
-    called_so = found[True] or found[False]
+    called_so = ids_of_name(client, agent)
     if not called_so and is_short(IdPrefix.AGENT, agent):
         return the_one(agent, _with_part(client, agent), what="agent", listed_by="agents list")
     if not called_so:
@@ -41,6 +31,20 @@ def agent_id_of(client: ApiClient, agent: str) -> str:
         ids = "\n".join(f"  {safe(one)}" for one in called_so)
         raise ValidationError(f"{len(called_so)} agents have the name {safe(agent)}. Use an id:\n{ids}")
     return str(called_so[0])
+
+
+def ids_of_name(client: ApiClient, name: str) -> list[str]:
+    """The agents of this name; those that are deactivated only if no other agent has it."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    cursor: str | None = None
+    while True:
+        page = client.send(operations.list_agents, q=name, limit=_PAGE, cursor=cursor)
+        for one in page["data"]:
+            if one["name"] == name:
+                found[one["status"] != "deactivated"].append(one["id"])
+        cursor = page["pagination"]["next_cursor"]
+        if cursor is None:
+            return found[True] or found[False]
 
 
 def _is_strange(agent: str) -> bool:

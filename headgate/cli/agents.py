@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from headgate.cli.agent_name import agent_id_of
+from headgate.cli.agent_name import agent_id_of, ids_of_name
 from headgate.cli.api_client import ApiClient
 from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_fields, show_json, show_table
@@ -98,10 +98,13 @@ def create(
     body: NewAgent = {"name": name, "description": description, "owner": owner, "tags": list(tags)}
     if expires is not None:
         body["expires_in_days"] = cast("LifetimeDays", expires if expires == "never" else int(expires))
-    answer = ApiClient(find_target(runtime_file)).send(operations.create_agent, body)
+    client = ApiClient(find_target(runtime_file))
+    answer = client.send(operations.create_agent, body)
     if as_json:
         show_json(answer)
         return
+    if others := [one for one in ids_of_name(client, name) if one != answer["id"]]:
+        click.echo(f"warning: other agents have the same name: {', '.join(others)}. Commands need their ids", err=True)
     click.echo(f"created {answer['id']}. Its key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
+from headgate.agents.keys import KEY_PREFIX
 from headgate.agents.scopes import Scope, roles_with
 from headgate.cli.tables import safe
 from headgate.cli.target import Target
@@ -58,6 +59,7 @@ class ApiClient:
 
         self._url = target.api_url
         self._patience = _PATIENT if is_patient else _AT_ONCE
+        self._is_key = target.token.reveal().startswith(KEY_PREFIX)
         headers = credential_headers(target.token.reveal(), None)
         self._connection = HttpConnection(target.api_url, headers, _TIMEOUT_SECONDS)
 
@@ -113,7 +115,7 @@ class ApiClient:
         try:
             yield
         except Refusal as refusal:
-            raise _told(refusal) from refusal
+            raise _told(refusal, is_key=self._is_key) from refusal
         except UnreachableError as error:
             raise UnavailableError(f"the API at {self._url} stopped answering: {error.__cause__}") from error
 
@@ -126,7 +128,7 @@ class ApiClient:
             if not answer.is_success:
                 call.value(answer)
         except Refusal as refusal:
-            raise _told(refusal) from refusal
+            raise _told(refusal, is_key=self._is_key) from refusal
         except UnreachableError as error:
             raise UnavailableError(f"{error}: is the instance running? (headgate doctor)") from error
         return answer
@@ -154,9 +156,11 @@ def _value[Answer](call: Call[Answer], answer: "ReceivedAnswer") -> Answer:
     return value
 
 
-def _told(refusal: Refusal) -> HeadgateError:
-    """As one sentence that says what to do."""
+def _told(refusal: Refusal, *, is_key: bool) -> HeadgateError:
+    """As one sentence that says what to do. ``is_key``: the credential is an API key, not a token."""
     message, details = refusal.message, refusal.details
+    if refusal.status == HTTPStatus.UNAUTHORIZED and is_key:
+        return UnauthorizedError(message)
     if refusal.status == HTTPStatus.UNAUTHORIZED:
         return UnauthorizedError(
             f"{message.removesuffix('.')}. Tokens are valid for one day: use the runtime file of a running instance, or"

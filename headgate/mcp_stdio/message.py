@@ -59,11 +59,11 @@ def parse_message(line: bytes) -> Message:
     try:
         body = parse_strict(line)
     except ValidationError as error:
-        raise AmbiguousRequestError(f"the line is no JSON-RPC message: {error.message}") from error
+        raise AmbiguousRequestError(f"the line is not a JSON-RPC message: {error.message}") from error
     if isinstance(body, list):
         raise AmbiguousRequestError("JSON-RPC batches are not part of MCP: send one message in each line")
     if not isinstance(body, dict) or body.get("jsonrpc") != "2.0":
-        raise AmbiguousRequestError("the line is no JSON-RPC 2.0 message")
+        raise AmbiguousRequestError("the line is not a JSON-RPC 2.0 message")
     message_id = body.get("id")
     if "method" not in body:
         return _response(body, line)

@@ -134,6 +134,13 @@ def test_commands_find_it_by_its_runtime_file(up: Up, arguments: tuple[str, ...]
     assert shown in done.stdout
 
 
+def test_creating_an_agent_names_the_others_of_its_name(up: Up) -> None:
+    first, second = (_headgate("agents", "create", "twin", up=up) for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "warning" not in first.stderr
+    assert re.search(r"warning: other agents have the same name: agt_\S+\. Commands need their ids", second.stderr)
+
+
 def test_a_token_for_a_person_has_that_persons_rights(up: Up) -> None:
     done = _headgate("token", "--user", "val@example.com", "--role", "viewer", up=up)
     headers = {"authorization": f"Bearer {done.stdout.strip()}"}

@@ -79,6 +79,14 @@ def test_who_lacks_a_scope_is_told_who_has_it(scope: object, shown: str) -> None
     assert _refused(403, "no", {"missing_scope": scope}).message == shown
 
 
+@pytest.mark.parametrize(("credential", "names_tokens"), [("hg_abc", False), ("eyJ.a.b", True)])
+def test_the_hint_about_tokens_is_for_tokens(credential: str, names_tokens: bool) -> None:
+    answer = httpx.Response(401, json={"error": {"code": "UNAUTHORIZED", "message": "no"}})
+    with answering_api(lambda request: answer, credential) as client, pytest.raises(HeadgateError) as caught:
+        client.send(operations.list_keys)
+    assert ("HEADGATE_TOKEN" in caught.value.message) is names_tokens
+
+
 def test_a_wrong_input_is_a_validation_error() -> None:
     assert isinstance(_refused(400, "no", {"field": "x"}), ValidationError)
 
