@@ -29,7 +29,7 @@ def parse_strict(text: bytes) -> JsonValue:
     try:
         return cast("JsonValue", parse_json(text))
     except JsonError as error:
-        raise ValidationError(f"not unambiguous JSON: {error}") from error
+        raise ValidationError(f"invalid or ambiguous JSON: {error}") from error
 
 
 def sha256_hex(value: bytes) -> str:

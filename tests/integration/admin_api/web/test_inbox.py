@@ -92,7 +92,7 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
     refused = [
         ({"decision": "deny"}, 400, "reason"),
         ({"decision": "shrug", "reason": "mine"}, 400, "Use a form button"),
-        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "The edited params are not unambiguous JSON: "),
+        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "The edited params are invalid or ambiguous JSON: "),
         ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "equal to 1"),
         ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),
     ]
@@ -145,7 +145,7 @@ async def test_an_edit_is_compared_before_it_is_approved(gate) -> None:
     assert '+  "text": "two"' in changed
     assert "Nothing is changed" in await compared('{"text": "one"}')
     refused = await gate.person().post(f"/inbox/{approval_id}", data={"decision": "compare", "params": "{"})
-    assert (refused.status_code, "not unambiguous JSON" in refused.text) == (400, True)
+    assert (refused.status_code, "invalid or ambiguous JSON" in refused.text) == (400, True)
     assert (await gate.person().get(f"/v1/approvals/{approval_id}")).json()["edit"] is None
 
 
