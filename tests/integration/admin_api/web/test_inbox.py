@@ -92,7 +92,11 @@ async def test_a_refused_form_says_why_keeps_what_was_typed_and_changes_nothing(
     refused = [
         ({"decision": "deny"}, 400, "reason"),
         ({"decision": "shrug", "reason": "mine"}, 400, "Use a form button"),
-        ({"decision": "edit", "params": "{", "reason": "mine"}, 400, "The edited params are invalid or ambiguous JSON: "),
+        (
+            {"decision": "edit", "params": "{", "reason": "mine"},
+            400,
+            "The edited params are invalid or ambiguous JSON: ",
+        ),
         ({"decision": "grant", "max_uses": "0", "expires_in_seconds": "60", "reason": "mine"}, 400, "equal to 1"),
         ({"decision": "approve", "digest": "sha256:" + "0" * 64}, 409, ""),
     ]
