@@ -46,6 +46,19 @@ async def forget_silent_instances(connection: Connection, after: timedelta) -> i
     return cursor.rowcount
 
 
+async def what_is_left(
+    connection: Connection, dead_after: timedelta, grace: timedelta, forget_after: timedelta
+) -> tuple[bool, bool]:
+    """Whether there are orphaned executions, and whether there are rows of processes silent for ``forget_after``."""
+    cursor = await connection.execute(
+        "SELECT EXISTS (SELECT FROM executions_orphaned_due(%s, %s)) AS executions,"
+        " EXISTS (SELECT FROM instances WHERE heartbeat_at < clock_timestamp() - %s) AS instances",
+        [dead_after, grace, forget_after],
+    )
+    row = await cursor.fetchone() or {}
+    return row["executions"], row["instances"]
+
+
 async def orphaned_executions(
     connection: Connection, dead_after: timedelta, grace: timedelta
 ) -> Mapping[str, Sequence[Orphan]]:

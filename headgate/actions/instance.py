@@ -47,7 +47,7 @@ class Instance:
     async def beat(self) -> None:
         """One heartbeat. Raises UnavailableError."""
         oldest = next(iter(self._in_flight.values()), None)
-        async with self._database.across_organizations() as connection:
+        async with self._database.single_statement() as connection:
             await beat_instance(connection, self.instance_id, self._kind, PROGRAM_VERSION, oldest)
         self._beaten_at = time.monotonic()
 

@@ -30,14 +30,14 @@ from headgate.kernel.clock import rfc3339
 
 async def escalate_due(database: Database) -> int:
     """Escalates approvals that were not decided in time; returns their number. Raises UnavailableError."""
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await due_escalations(connection)
     return await _each(database, due, _escalate)
 
 
 async def remind_due(database: Database) -> int:
     """Reminds assignees of pending approvals; returns the number of approvals. Raises UnavailableError."""
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await due_reminders(connection)
     return await _each(database, due, _remind)
 

@@ -22,7 +22,7 @@ from headgate.kernel.clock import Clock, rfc3339
 
 async def expire_due(database: Database, valkey: Redis | None, clock: Clock) -> int:
     """Expires due approvals; returns how many expired. Raises UnavailableError if the database is unreachable."""
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await due_approvals(connection)
 
     async def one(found: DueApproval) -> bool:

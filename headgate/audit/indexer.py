@@ -21,7 +21,7 @@ _BLOCKS_AT_ONCE: Final = 4
 async def index_due(database: Database) -> int:
     """One round; returns how many blocks were indexed. An organization that fails does not stop the others. Raises
     UnavailableError if all failed."""
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await block_store.blocks_due(connection)
     indexed, failed = 0, 0
     for one in due:

@@ -33,7 +33,7 @@ class AttendConnections:
 
     async def run(self) -> int:
         """How many were attended to. One platform that hangs takes one place, for its deadline."""
-        async with self._database.across_organizations() as db:
+        async with self._database.single_statement() as db:
             due = await connections_due(db, self._clock(), _A_ROUND)
         await asyncio.gather(*(self._attend(org_id, connection_id) for org_id, connection_id in due))
         return len(due)

@@ -6,9 +6,9 @@ database that changes nothing (a standby, an inspected record) answers with Conf
 """
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, nullcontext
-from typing import Final, LiteralString
+from typing import Final
 
 import psycopg
 from msgspec import Struct
@@ -111,7 +111,7 @@ class Database:
     longer than anybody should wait for one. Without ``checked`` a connection that died while it was idle costs one
     UnavailableError, and a transaction one question less: for work that is tried again anyway. ``shares``: which
     organization may have how many of the connections, where several use them at once. ``entry_codes`` checks
-    entries of the journal, in a process that may apply them. ``autocommit``: for ``look`` alone.
+    entries of the journal, in a process that may apply them.
     """
 
     def __init__(
@@ -124,7 +124,6 @@ class Database:
         checked: bool = True,
         shares: ConnectionShares | None = None,
         entry_codes: EntryCodes | None = None,
-        autocommit: bool = False,
     ) -> None:
         connect_seconds = timeout_seconds if connect_seconds is None else connect_seconds
         self._timeout_seconds = timeout_seconds
@@ -147,7 +146,7 @@ class Database:
             kwargs={
                 "row_factory": dict_row,
                 "connect_timeout": max(2, int(connect_seconds)),
-                "autocommit": autocommit,
+                "autocommit": True,  # every transaction is begun by name
             },
             # A connection that died while it was idle is replaced before a caller gets it.
             check=self._check if checked else None,
@@ -199,25 +198,29 @@ class Database:
         async with self._connection(NO_ORGANIZATION) as connection:
             yield connection
 
-    async def look(self, statement: LiteralString, parameters: Mapping[str, object]) -> DictRow:
-        """The one row of a statement that changes nothing, without a transaction around it (``autocommit``): it costs a
-        third of the round trips. Raises UnavailableError."""
-        with _failures():
-            async with self._pool.connection() as connection:
-                row = await (await connection.execute(statement, parameters)).fetchone()
-        return row or {}
+    @asynccontextmanager
+    async def single_statement(self) -> AsyncIterator[Connection]:
+        """As ``across_organizations``, for one statement, which the server commits by itself: it saves two round
+        trips. Notes of a commit are not passed on."""
+        async with self._pooled(NO_ORGANIZATION) as connection:
+            yield connection
 
     @asynccontextmanager
     async def _connection(self, party: str) -> AsyncIterator[Connection]:
+        async with self._pooled(party) as connection:
+            connection.notes = []
+            async with connection.transaction():
+                yield connection
+            if connection.notes:
+                for listener in self.commit_listeners:
+                    listener(connection.notes)
+
+    @asynccontextmanager
+    async def _pooled(self, party: str) -> AsyncIterator[_TimedConnection]:
         place = nullcontext() if self._shares is None else self._shares.place(party)
         with _failures():
             async with place, self._pool.connection() as connection:
-                connection.notes = []
-                async with connection.transaction():
-                    yield connection
-                if connection.notes:
-                    for listener in self.commit_listeners:
-                        listener(connection.notes)
+                yield connection
 
 
 @contextmanager

@@ -62,7 +62,7 @@ class Checkpointer(Struct, frozen=True):
 
         Raises UnavailableError where none could be.
         """
-        async with self.database.across_organizations() as connection:
+        async with self.database.single_statement() as connection:
             due = await checkpoints_due(connection, self.every, self.events)
         signed = 0
         for org_id in due:

@@ -36,7 +36,7 @@ class KeyChronicle(Struct, frozen=True):
         keys = self._load()
         if keys is None:
             return 0
-        async with self.database.across_organizations() as connection:
+        async with self.database.single_statement() as connection:
             due = await signing_keys_due(connection, _signing(keys))
         told = 0
         for org_id in due:

@@ -30,7 +30,7 @@ _log = structlog.get_logger(__name__)
 
 DEAD_AFTER: Final = timedelta(seconds=10)  # five heartbeats missed
 GRACE: Final = timedelta(seconds=5)  # longer than a record or an outcome may take to be written
-_FORGET_INSTANCE_AFTER: Final = timedelta(hours=1)
+FORGET_AFTER: Final = timedelta(hours=1)
 OUTCOME_UNKNOWN: Final = (
     "outcome unknown: the process that carried it out ended, or gave it up, before it told how it went"
 )
@@ -79,7 +79,7 @@ async def _close(connection: Connection, org_id: str, found: Sequence[Orphan], n
     return len(ended)
 
 
-async def forget_instances(database: Database, *, after: timedelta = _FORGET_INSTANCE_AFTER) -> int:
+async def forget_instances(database: Database, *, after: timedelta = FORGET_AFTER) -> int:
     """Delete the rows of processes that have not been heard of for long; what they had was closed before."""
     async with database.across_organizations() as connection:
         return await forget_silent_instances(connection, after)

@@ -213,7 +213,7 @@ class OrganizationStates:
         """Reload what has moved; organizations that cannot be loaded keep their snapshot (and its number)."""
         if not self._states:
             return
-        async with self._database.across_organizations() as connection:
+        async with self._database.single_statement() as connection:
             stored = await generations(connection, self._states)
         for org_id, generation in stored.items():
             if generation > self._states[org_id].generation:

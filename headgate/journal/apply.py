@@ -68,7 +68,7 @@ async def apply_due(database: Database) -> int:
     An organization whose journal cannot be applied now does not delay the others. Raises UnavailableError if none
     could be.
     """
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await store.organizations_due(connection)
     applied, failed = 0, 0
     for org_id in due:

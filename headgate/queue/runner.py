@@ -16,6 +16,7 @@ from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Job as StoredJob
 from procrastinate.jobs import Notification
 from procrastinate.worker import Worker
+from psycopg.abc import PQGen
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from headgate.kernel.secrets import Secret
@@ -45,6 +46,8 @@ _TELL_OF_SCHEDULED: Final[LiteralString] = """
 """
 """As procrastinate's own trigger tells of what is added."""
 _DEAD_JOBS_HOURS: Final = 30 * 24
+_DAY_SECONDS: Final = 24 * 3600.0
+_INTERRUPTS_SECONDS: Final = 5.0
 
 
 class JobRunner:
@@ -64,7 +67,8 @@ class JobRunner:
         self._works = {work.job.name: work for work in works}
         self._strategies = {work.job.name: CappedBackoff(work.job.backoff) for work in works}
         self._places = {work.job.queue: (places or {}).get(work.job.queue, 4) for work in works}
-        self._app.job_manager = SharedJobs(self._connector, self._places)
+        self._jobs = SharedJobs(self._connector, self._places)
+        self._app.job_manager = self._jobs
         self._running: set[int] = set()
         self._workers: list[Worker] = []
         self._sweep = Sweep(self._app, self._strategies, self._give_up, self._own_workers, self._running)
@@ -118,6 +122,7 @@ class JobRunner:
             ]
             stopped = tasks.start(stop.wait(), name="stop of the job runner")
             sides = [
+                tasks.start(self._keep_beating(), name="heartbeats"),
                 tasks.start(self._tell_of_scheduled(), name="scheduled jobs"),
                 tasks.start(
                     self._app.job_manager.listen_for_jobs(on_notification=self._pass_on, queues=list(self._places)),
@@ -151,6 +156,12 @@ class JobRunner:
             if channel == _CHANNEL + str(worker.worker_name):
                 await worker._handle_notification(channel=channel, notification=notification)
 
+    async def _keep_beating(self) -> None:
+        """For all workers by one statement."""
+        while True:
+            await asyncio.sleep(HEARTBEAT_SECONDS)
+            await self._jobs.beat(self._own_workers())
+
     async def _tell_of_scheduled(self) -> None:
         """Wakes the workers of queues with scheduled jobs that are due: one question for all of them."""
         while True:
@@ -168,7 +179,7 @@ class JobRunner:
             shutdown_graceful_timeout=_STOP_SECONDS,
             delete_jobs="successful",
             install_signal_handlers=False,
-            update_heartbeat_interval=HEARTBEAT_SECONDS,
+            update_heartbeat_interval=_DAY_SECONDS,  # the runner beats for it
             stalled_worker_timeout=SILENT_SECONDS * 3,
         )
 
@@ -196,4 +207,11 @@ async def _in_the_queues_schema(connection: psycopg.AsyncConnection[object]) -> 
 
 def _unchecked_pool(**options: Any) -> AsyncConnectionPool:  # whatever procrastinate passes on
     """Without asking before each statement whether the connection lives: a dead one is met by ``run``."""
-    return AsyncConnectionPool(**{**options, "check": None})
+    return AsyncConnectionPool(**{**options, "check": None, "connection_class": _QuietConnection})
+
+
+class _QuietConnection(psycopg.AsyncConnection[Any]):
+    """Waits without waking ten times a second, as psycopg does for interrupts: who listens always waits."""
+
+    async def wait[RV](self, gen: PQGen[RV], interval: float = _INTERRUPTS_SECONDS, timeout: float | None = None) -> RV:
+        return await super().wait(gen, interval, timeout)

@@ -16,6 +16,9 @@ _TAKE: Final[LiteralString] = """
     SELECT (taken.job).*, taken.held_back
     FROM public.take_job_in_share(%(queue)s, %(worker_id)s, %(places)s, %(served)s::text[]) AS taken
 """
+_BEAT: Final[LiteralString] = """
+    SELECT procrastinate_update_heartbeat_v1(worker_id) FROM unnest(%(worker_ids)s::bigint[]) AS worker_id
+"""
 _LOOK_SECONDS: Final = 0.05
 _LOOKS_MAX: Final = 10
 _REMEMBERED_MAX: Final = 1000
@@ -50,6 +53,10 @@ class SharedJobs(JobManager):
                 break
             await asyncio.sleep(_LOOK_SECONDS)
         return None
+
+    async def beat(self, worker_ids: Iterable[int]) -> None:
+        """A heartbeat of these workers."""
+        await self.connector.execute_query_async(query=_BEAT, worker_ids=list(worker_ids))
 
     def _remember(self, queue: str, org_id: str) -> None:
         """Of a queue of one place, whose turn it was: the others come first, whoever has more reports waiting."""

@@ -2,7 +2,7 @@
 not write down. A job that has ended its workers as often as it may be tried is given up (a poison job).
 """
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Final
 
 import structlog
@@ -44,18 +44,20 @@ class Sweep:
 
     async def run(self) -> int:
         """Put back what is stalled; returns how many."""
-        stalled = list(await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=SILENT_SECONDS))
-        stalled += await self._forgotten()
+        doing = list(await self._app.job_manager.list_jobs_async(status=Status.DOING.value))
+        stalled = self._forgotten(doing)
+        if doing:
+            stalled += await self._app.job_manager.get_stalled_jobs(seconds_since_heartbeat=SILENT_SECONDS)
         for job in stalled:
             await self._put_back(job)
         return len(stalled)
 
-    async def _forgotten(self) -> list[StoredJob]:
+    def _forgotten(self, doing: Iterable[StoredJob]) -> list[StoredJob]:
         """Our own workers' jobs that this process does not run, twice in a row: a job that has just been fetched, or
         whose end is being written down, is not known either, but not for the time between two looks."""
         found: dict[int, StoredJob] = {}
         mine = frozenset(self._mine())
-        for job in await self._app.job_manager.list_jobs_async(status=Status.DOING.value):
+        for job in doing:
             if job.id is not None and job.worker_id in mine and job.id not in self._running:
                 found[job.id] = job
         again = self._unknown_before.intersection(found)

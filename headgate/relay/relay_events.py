@@ -34,7 +34,7 @@ class Follower(Struct, frozen=True):
 
 async def relay_due(database: Database, followers: Mapping[Consumer, Follower]) -> int:
     """One round; returns how many events were looked at. Raises UnavailableError where none could be."""
-    async with database.across_organizations() as connection:
+    async with database.single_statement() as connection:
         due = await store.due(connection, followers)
     looked_at, failed = 0, 0
     for one in due:

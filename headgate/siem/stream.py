@@ -53,7 +53,7 @@ class StreamEvents(Struct, frozen=True):
 
     async def run(self) -> int:
         """One round; returns how many events were taken. Raises UnavailableError where the database is away."""
-        async with self.database.across_organizations() as connection:
+        async with self.database.single_statement() as connection:
             due = await store.due(connection)
         taken, failed = 0, 0
         for first in range(0, len(due), _AT_ONCE):

@@ -13,7 +13,7 @@ from headgate.outgoing.client import OutgoingClient
 from headgate.outgoing.resolver import SystemResolver
 from headgate.outgoing.trust import trusted_roots
 from headgate.vault.service import vault_of
-from headgate.worker.loop import UNWATCHED_SECONDS, Loop
+from headgate.worker.loop import WATCHED_SECONDS, Loop
 from headgate.worker.settings import WorkerSettings
 
 
@@ -30,6 +30,6 @@ def connection_loops(settings: WorkerSettings, database: Database, clock: Clock,
         clock,
     )
     return [
-        Loop("connections", attend.run, busy_seconds=0.2, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+        Loop("connections", attend.run, busy_seconds=0.2, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
         Loop("connection_flows", attend.forget, busy_seconds=1.0, idle_seconds=600.0),
     ]

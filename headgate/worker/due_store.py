@@ -34,8 +34,9 @@ class DueSettings(Struct, frozen=True):
 async def who_is_due(database: Database, names: Sequence[str], settings: DueSettings) -> list[str]:
     """Those of the names that have something to do. Raises UnavailableError."""
     parameters = {"now": settings.now, "every": settings.every, "events": settings.events}
-    row = await database.look(_statement(tuple(names)), parameters)
-    return [name for name in names if row.get(name)]
+    async with database.single_statement() as connection:
+        row = await (await connection.execute(_statement(tuple(names)), parameters)).fetchone()
+    return [name for name in names if row and row[name]]
 
 
 @cache

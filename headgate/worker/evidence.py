@@ -10,7 +10,7 @@ from headgate.evidence.key_chronicle import KeyChronicle
 from headgate.evidence.senders import open_export_client
 from headgate.kernel.clock import Clock
 from headgate.outgoing.trust import trusted_roots
-from headgate.worker.loop import UNWATCHED_SECONDS, Loop
+from headgate.worker.loop import WATCHED_SECONDS, Loop
 from headgate.worker.settings import WorkerSettings
 
 
@@ -24,7 +24,7 @@ def evidence_loops(settings: WorkerSettings, database: Database, clock: Clock, s
     checkpointer = Checkpointer(database, evidence.keys, evidence.memory, evidence.every, evidence.events)
     chronicle = KeyChronicle(database, evidence.keys, clock)
     loops = [
-        Loop("checkpoint", checkpointer.run, busy_seconds=0.5, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+        Loop("checkpoint", checkpointer.run, busy_seconds=0.5, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
         Loop("signing keys", chronicle.run, busy_seconds=0.5, idle_seconds=2.0),
     ]
     for target in evidence.targets:

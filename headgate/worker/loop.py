@@ -14,8 +14,8 @@ from headgate.kernel.errors import UnavailableError
 
 _log = structlog.get_logger(__name__)
 
-UNWATCHED_SECONDS: Final = 5.0
-"""The pause of a loop that is woken (``watch``), where what should wake it is away."""
+WATCHED_SECONDS: Final = 30.0
+"""The longest pause of a loop that the watch wakes (``headgate.worker.watch``)."""
 
 
 class Loop(Struct, frozen=True):

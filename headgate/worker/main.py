@@ -63,7 +63,7 @@ async def run_until(settings: WorkerSettings, stop: asyncio.Event, *, clock: Clo
     database = Database(settings.database_dsn, entry_codes=codes)
     attest_entries = AttestEntries(database, (), codes)
     valkey = open_valkey(settings.valkey_url)
-    looking = Database(settings.database_dsn, max_connections=1, checked=False, autocommit=True)
+    looking = Database(settings.database_dsn, max_connections=1, checked=False)
     await database.open()
     await looking.open()
     instance = Instance("worker", database)

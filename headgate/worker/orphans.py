@@ -8,8 +8,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from headgate.actions.execution_store import what_is_left
 from headgate.db.database import Database
-from headgate.executions.close_orphans import DEAD_AFTER, GRACE, close_orphans, forget_instances
+from headgate.executions.close_orphans import DEAD_AFTER, FORGET_AFTER, GRACE, close_orphans, forget_instances
 from headgate.kernel.clock import Clock
 from headgate.kernel.errors import UnavailableError
 
@@ -39,18 +40,23 @@ class OrphanWatch:
     async def run(self) -> int:
         """One look. Raises UnavailableError, after which the waiting begins anew."""
         try:
-            if not await self._patient():
+            async with self._database.single_statement() as connection:
+                has_orphans, has_silent = await what_is_left(connection, self._dead_after, self._grace, FORGET_AFTER)
+            if not self._is_patient():
                 return 0
-            closed = await close_orphans(self._database, self._clock, dead_after=self._dead_after, grace=self._grace)
-            await forget_instances(self._database)
+            closed = 0
+            if has_orphans:
+                closed = await close_orphans(
+                    self._database, self._clock, dead_after=self._dead_after, grace=self._grace
+                )
+            if has_silent:
+                await forget_instances(self._database)
         except UnavailableError:
             self._reachable_since = None
             raise
         return closed
 
-    async def _patient(self) -> bool:
-        async with self._database.across_organizations() as connection:
-            await connection.execute("SELECT 1")
+    def _is_patient(self) -> bool:
         now = self._monotonic()
         if self._reachable_since is None:
             self._reachable_since = now

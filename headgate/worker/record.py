@@ -9,7 +9,7 @@ from headgate.db.database import Database
 from headgate.journal.apply import apply_due
 from headgate.journal.store import forget_writers
 from headgate.traffic.retention import drop_empty_partitions, ensure_traffic_partitions
-from headgate.worker.loop import UNWATCHED_SECONDS, Loop
+from headgate.worker.loop import WATCHED_SECONDS, Loop
 
 _DAY_SECONDS: Final = 24 * 3600.0
 
@@ -32,7 +32,7 @@ def record_loops(database: Database) -> list[Loop]:
 
     return [
         # Large rounds are cheap: at 600 calls a second, one of 200 ms costs a third of what one of 20 ms does.
-        Loop("apply", apply, busy_seconds=0.2, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+        Loop("apply", apply, busy_seconds=0.2, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
         Loop("index", index, busy_seconds=0.05, idle_seconds=5.0),
         # A month's partition is made a month ahead, so that a day without success costs nothing.
         Loop("partitions", partitions, busy_seconds=60.0, idle_seconds=_DAY_SECONDS, error_seconds=600.0),

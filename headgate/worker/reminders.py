@@ -9,7 +9,7 @@ from headgate.approvals.attend import escalate_due, remind_due
 from headgate.approvals.expire import expire_due
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
-from headgate.worker.loop import UNWATCHED_SECONDS, Loop
+from headgate.worker.loop import WATCHED_SECONDS, Loop
 
 
 def reminder_loops(database: Database, valkey: Redis | None, clock: Clock) -> list[Loop]:
@@ -26,8 +26,8 @@ def reminder_loops(database: Database, valkey: Redis | None, clock: Clock) -> li
         return await remind_rotation(database, clock)
 
     return [
-        Loop("expire", expire, busy_seconds=0.05, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
-        Loop("escalate", escalate, busy_seconds=0.05, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+        Loop("expire", expire, busy_seconds=0.05, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
+        Loop("escalate", escalate, busy_seconds=0.05, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
         Loop("remind", remind, busy_seconds=0.05, idle_seconds=5.0),
         Loop("remind_rotation", rotation, busy_seconds=1.0, idle_seconds=600.0),
     ]

@@ -28,7 +28,7 @@ from headgate.vault.service import vault_of
 from headgate.webhooks.deliver import WebhookTarget
 from headgate.webhooks.relay import WEBHOOK_TYPES, relay_webhooks
 from headgate.webhooks.service import DELIVER_WEBHOOK
-from headgate.worker.loop import UNWATCHED_SECONDS, Loop
+from headgate.worker.loop import WATCHED_SECONDS, Loop
 from headgate.worker.settings import WorkerSettings
 
 PLACES: Final = {DELIVER_WEBHOOK.queue: 32, NOTIFY.queue: 12, INTEGRATE.queue: 12}
@@ -78,8 +78,8 @@ class Telling:
             return await relay_due(self._database, self._followers)
 
         return [
-            Loop("relay", relay, busy_seconds=0.02, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
-            Loop("stream", self._streams.run, busy_seconds=0.05, idle_seconds=UNWATCHED_SECONDS, wake=asyncio.Event()),
+            Loop("relay", relay, busy_seconds=0.02, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
+            Loop("stream", self._streams.run, busy_seconds=0.05, idle_seconds=WATCHED_SECONDS, wake=asyncio.Event()),
         ]
 
     def works(self) -> list[Work]:

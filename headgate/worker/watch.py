@@ -1,8 +1,8 @@
 """Says when a loop has something to do, so that an idle worker asks one question instead of one for each loop.
 
 Seven loops that each opened a transaction to find nothing took 3 % of a core. One statement asks for all of them, over
-a connection of its own and without a transaction. A loop that it wakes looks for itself: what the watch misses, as
-where its connection is away, is found by the loop's own pause.
+a connection of its own and without a transaction. A loop that it wakes looks for itself. A watch that cannot look wakes
+all of them, again and again until it can.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from headgate.db.database import Database
 from headgate.kernel.clock import Clock
-from headgate.kernel.errors import UnavailableError
 from headgate.worker.due_store import OFTEN, SELDOM, DueSettings, who_is_due
 from headgate.worker.loop import Loop
 
@@ -44,8 +43,10 @@ class Watch(Struct, frozen=True):
             seconds = _LOOK_SECONDS
             try:
                 await self._look(named, seldom_too=look % _LOOKS_OF_SELDOM == 0)
-            except UnavailableError as error:
-                _log.warning("worker_watch_waits", error=error.message)
+            except Exception as error:  # noqa: BLE001 - loops that nothing wakes would be late
+                _log.warning("worker_watch_waits", error=repr(error))
+                for loop in named.values():
+                    _wake(loop)
                 seconds = _PAUSE_SECONDS
             look += 1
             await asyncio.sleep(seconds)
@@ -56,5 +57,9 @@ class Watch(Struct, frozen=True):
             return
         settings = DueSettings(self.clock(), self.every, self.events)
         for name in await who_is_due(self.database, names, settings):
-            if (wake := named[name].wake) is not None:
-                wake.set()
+            _wake(named[name])
+
+
+def _wake(loop: Loop) -> None:
+    if loop.wake is not None:
+        loop.wake.set()

@@ -90,11 +90,11 @@ class _ConnectedOnUse(Database):
         await super().close()
 
     @asynccontextmanager
-    async def _connection(self, party: str) -> AsyncIterator[Connection]:
+    async def _pooled(self, party: str) -> AsyncIterator[Connection]:
         if self._waits_for_use:
             self._waits_for_use = False
             await super().open()
-        async with super()._connection(party) as connection:
+        async with super()._pooled(party) as connection:
             yield connection
 
 

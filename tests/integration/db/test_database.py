@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 
 import pytest
+from psycopg.pq import TransactionStatus
 
 from headgate.db.database import Database, awaited_in_thread
 from headgate.kernel.errors import UnavailableError
@@ -152,3 +153,12 @@ async def test_a_full_disk_is_named(database) -> None:
     with pytest.raises(UnavailableError, match="the database's disk is full: nothing was changed; make room"):
         async with database.across_organizations() as connection:
             await connection.execute(full)
+
+
+async def test_a_single_statement_leaves_no_transaction_open(database) -> None:
+    async with database.single_statement() as connection:
+        await connection.execute("SELECT 1")
+        assert connection.info.transaction_status is TransactionStatus.IDLE
+    async with database.across_organizations() as connection:
+        await connection.execute("SELECT 1")
+        assert connection.info.transaction_status is TransactionStatus.INTRANS

@@ -123,6 +123,23 @@ async def test_the_runner_goes_on_when_its_connections_die(
             )
 
 
+async def test_every_worker_of_a_runner_is_heard(job: Job, running, eventually, superuser) -> None:
+    async def handler(_: JobReference) -> None: ...
+
+    def heard() -> int:
+        found = superuser.execute(
+            "SELECT FROM queue.procrastinate_workers WHERE last_heartbeat > now() - interval '1 minute'"
+        )
+        return int(found.rowcount)
+
+    before = heard()
+    other = replace(job, name=f"{job.name}.other", queue=f"{job.queue}.other")
+    async with running([Work(job, handler), Work(other, handler)]):
+        await eventually(lambda: heard() == before + 2)
+        superuser.execute("UPDATE queue.procrastinate_workers SET last_heartbeat = now() - interval '1 hour'")
+        await eventually(lambda: heard() == 2)
+
+
 async def test_a_job_that_kills_its_worker_is_put_back_and_at_last_given_up(
     api_database: Database, organization, job: Job, running, eventually, cluster, tmp_path: Path, monkeypatch
 ) -> None:

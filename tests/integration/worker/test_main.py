@@ -97,6 +97,28 @@ async def test_after_an_outage_processes_are_given_time_to_beat_again(
         assert await cursor.fetchall() == [{"status": "failed"}]
 
 
+async def test_rows_of_silent_processes_are_deleted_after_the_wait_alone(
+    worker_database: Database, proxy_database: Database, superuser
+) -> None:
+    seconds = 0.0
+    watch = OrphanWatch(worker_database, system_clock, lambda: seconds)
+    instance = Instance("proxy", proxy_database)
+    await instance.beat()
+    superuser.execute(
+        "UPDATE instances SET heartbeat_at = now() - interval '2 hours' WHERE instance_id = %s", [instance.instance_id]
+    )
+
+    def is_known() -> bool:
+        found = superuser.execute("SELECT FROM instances WHERE instance_id = %s", [instance.instance_id])
+        return found.rowcount == 1
+
+    await watch.run()
+    assert is_known()
+    seconds = 60.0
+    await watch.run()
+    assert not is_known()
+
+
 async def test_the_waiting_begins_anew_when_the_database_goes_away() -> None:
     nowhere = Database(Secret("host=127.0.0.1 port=1 dbname=none"), timeout_seconds=0.1)
     seconds = iter([0.0, 60.0])

@@ -20,9 +20,7 @@ _DAY = timedelta(days=1)
 
 @pytest.fixture
 async def looking(cluster: Any) -> AsyncIterator[Database]:
-    database = Database(
-        Secret(cluster.dsn("headgate_worker")), max_connections=1, checked=False, autocommit=True, timeout_seconds=1
-    )
+    database = Database(Secret(cluster.dsn("headgate_worker")), max_connections=1, checked=False, timeout_seconds=1)
     await database.open()
     yield database
     await database.close()
@@ -49,11 +47,27 @@ async def test_a_call_wakes_the_applier_and_an_expired_hold_its_loop(
 
 
 async def test_a_server_that_is_away_is_reported() -> None:
-    database = Database(Secret("postgresql://127.0.0.1:1/x"), max_connections=1, autocommit=True, timeout_seconds=0.2)
+    database = Database(Secret("postgresql://127.0.0.1:1/x"), max_connections=1, timeout_seconds=0.2)
     await database.open()
     try:
         with pytest.raises(UnavailableError):
             await who_is_due(database, list(OFTEN), DueSettings(system_clock(), _DAY, 1))
+    finally:
+        await database.close()
+
+
+async def test_a_watch_that_cannot_look_wakes_every_loop() -> None:
+    database = Database(Secret("postgresql://127.0.0.1:1/x"), max_connections=1, timeout_seconds=0.2)
+    await database.open()
+    loops = {name: Loop(name, _nothing, 1, 1, wake=asyncio.Event()) for name in (*OFTEN, *SELDOM)}
+    stop = asyncio.Event()
+    try:
+        async with asyncio.timeout(10), asyncio.TaskGroup() as group:
+            group.create_task(Watch(database, system_clock, _DAY, 1).keep_looking(list(loops.values()), stop))
+            for loop in loops.values():
+                assert loop.wake is not None
+                await loop.wake.wait()
+            stop.set()
     finally:
         await database.close()
 
