@@ -25,7 +25,7 @@ from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.protocols.body import DECODED_BYTES_MAX
 from headgate.protocols.content_coding import decoded_bytes_max
 from headgate.protocols.http_call import HttpCall, with_body_of
-from headgate.protocols.mcp import McpId
+from headgate.protocols.mcp_exchange import McpId
 from headgate.tools.interpret import interpret, is_long_document
 from headgate.tools.match import CatalogueIndex
 

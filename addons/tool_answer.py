@@ -11,8 +11,8 @@ import structlog
 from headgate.protocols.answer_head import AnswerHead, StreamKind
 from headgate.protocols.answer_pieces import Pieces
 from headgate.protocols.coded_stream import Decoder, decoder_of
-from headgate.protocols.mcp import McpId
 from headgate.protocols.mcp_answer import failure_in_events, failure_in_message
+from headgate.protocols.mcp_exchange import McpId
 
 _log = structlog.get_logger(__name__)
 

@@ -32,7 +32,7 @@ from headgate.kernel.wake_signal import WakeSignal
 from headgate.organizations.addresses import Address
 from headgate.organizations.destinations import PUBLIC_ONLY, DestinationRules
 from headgate.protocols.http_call import HttpCall
-from headgate.protocols.mcp import McpExchange
+from headgate.protocols.mcp_exchange import McpExchange
 
 if TYPE_CHECKING:
     from addons.later_messages import LaterMessages

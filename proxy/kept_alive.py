@@ -22,7 +22,7 @@ from mitmproxy.proxy.layers.http._events import (
 
 from headgate.protocols.answer_head import StreamKind, parse_answer_head
 from headgate.protocols.coded_stream import Decoder, UndecodableError, decoder_of
-from headgate.protocols.mcp import McpExchange, has_client_headers
+from headgate.protocols.mcp_exchange import McpExchange, has_client_headers
 
 FIRST_SECONDS: Final = 5.0
 """After the request has come; a call that is decided by then is answered as any other."""

@@ -22,7 +22,7 @@ from headgate.gate.candidate import ReadAction
 from headgate.kernel.canonical_json import canonical_bytes
 from headgate.kernel.sealing import derived_key
 from headgate.kernel.secrets import Secret
-from headgate.protocols.mcp import McpId
+from headgate.protocols.mcp_exchange import McpId
 
 _log = structlog.get_logger(__name__)
 

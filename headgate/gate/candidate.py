@@ -17,7 +17,7 @@ from headgate.kernel.canonical_json import canonical_bytes
 from headgate.nlp_policies.message_window import ArrivedMessages
 from headgate.protocols.draft import ActionDraft, ReadCall
 from headgate.protocols.llm import ModelCall
-from headgate.protocols.mcp import McpExchange, McpId
+from headgate.protocols.mcp_exchange import McpExchange, McpId
 from headgate.protocols.websocket import WEBSOCKET_TOOL
 
 

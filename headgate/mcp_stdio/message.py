@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, parse_strict
 from headgate.kernel.errors import AmbiguousRequestError, ErrorCode, HeadgateError, ValidationError
-from headgate.protocols.mcp import McpId, is_mcp_id
+from headgate.protocols.mcp_exchange import McpId, is_mcp_id
 
 LINE_BYTES_MAX: Final = 10 << 20
 """As large as a request body through the proxy."""

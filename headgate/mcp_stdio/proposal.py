@@ -9,6 +9,7 @@ from headgate.kernel.canonical_json import JsonObject, canonical_bytes
 from headgate.kernel.errors import AmbiguousRequestError
 from headgate.mcp_stdio.message import Kind, Message
 from headgate.protocols import mcp
+from headgate.protocols.mcp_exchange import CALL
 from headgate.protocols.mcp_names import refuse_message_spellings
 from headgate.protocols.names import altered_name
 
@@ -48,7 +49,7 @@ def proposal(server: str, message: Message, *, from_server: bool) -> Proposal:
     known = mcp.recognise(_HEADERS, body)
     if known is not None:
         return Proposal(server, known.operation, known.params, _context(known.facts, from_server))
-    if message.method == mcp.CALL:
+    if message.method == CALL:
         raise AmbiguousRequestError("tools/call that is no call")
     operation = _OF_SERVERS.get(message.method) or altered_name(f"mcp_{message.method}")
     return Proposal(server, operation, message.params, _context({"method": message.method}, from_server))

@@ -31,8 +31,8 @@ from headgate.mcp_stdio.message import (
     parse_message,
 )
 from headgate.mcp_stdio.proposal import Proposal, proposal
-from headgate.protocols.mcp import CALL, CANCELLED, LIST, McpId, is_mcp_id
 from headgate.protocols.mcp_answer import failure_in_message
+from headgate.protocols.mcp_exchange import CALL, CANCELLED, LIST, McpId, is_mcp_id
 from headgate.protocols.mcp_tool_list import list_record, read_tool_list
 
 PROGRESS_SECONDS: Final = 10.0

@@ -12,7 +12,7 @@ from headgate.protocols.body import Body
 from headgate.protocols.headers import Headers
 from headgate.protocols.http_call import HttpCall, url_bytes
 from headgate.protocols.llm import ModelCall
-from headgate.protocols.mcp import McpExchange
+from headgate.protocols.mcp_exchange import McpExchange
 from headgate.protocols.query import Pairs, lists_by_name
 
 _EMPTY_OBJECT = b"{}"

@@ -7,73 +7,45 @@ without these headers could evade its policy, because servers accept it: there, 
 """
 
 from types import MappingProxyType
-from typing import Final, TypeGuard
+from typing import Final
 
 from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_hex
 from headgate.kernel.errors import AmbiguousRequestError
+from headgate.protocols.mcp_exchange import (
+    CALL,
+    CANCELLED,
+    ID_LENGTH_MAX,
+    LIST,
+    SESSION,
+    McpExchange,
+    exchange_of,
+    has_client_headers,
+    is_mcp_id,
+)
 from headgate.protocols.mcp_names import has_message_members, refuse_message_spellings, refuse_params_spellings
 from headgate.protocols.member_names import first_alike
 from headgate.protocols.names import altered_name, fit_name
 
-type McpId = str | int
-
 _MEMBERS: Final = frozenset({"jsonrpc", "id", "method", "params"})
 _RESPONSE_MEMBERS: Final = frozenset({"jsonrpc", "id", "result", "error"})
-_ID_LENGTH_MAX: Final = 128  # approvals do not cover ids, so that they must not have room for a message
 _EXACT_BELOW: Final = 2.0**53
-CALL: Final = "tools/call"
-LIST: Final = "tools/list"
-CANCELLED: Final = "notifications/cancelled"
 _RESERVED: Final = "mcp_"
-_SESSION: Final = "mcp-session-id"
-_METHODS: Final = (
-    *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
-    *(LIST, "prompts/list", "prompts/get", "subscriptions/listen"),
-    *("resources/list", "resources/templates/list", "resources/read", "resources/directory/read"),
-    *("resources/subscribe", "resources/unsubscribe"),
-    *("tasks/get", "tasks/list", "tasks/result", "tasks/cancel", "tasks/update"),
-    *("notifications/initialized", CANCELLED, "notifications/progress", "notifications/tasks/status"),
-    "notifications/roots/list_changed",
+_READS: Final = frozenset(
+    (
+        *("initialize", "server/discover", "ping", "logging/setLevel", "completion/complete"),
+        *(LIST, "prompts/list", "prompts/get", "subscriptions/listen"),
+        *("resources/list", "resources/templates/list", "resources/read", "resources/directory/read"),
+        *("tasks/get", "tasks/list", "tasks/result", "notifications/initialized", "notifications/progress", CANCELLED),
+        *("notifications/tasks/status", "notifications/roots/list_changed"),
+    )
 )
+_METHODS: Final = (*_READS, "resources/subscribe", "resources/unsubscribe", "tasks/cancel", "tasks/update")
 _OPERATIONS: Final = MappingProxyType(
     {method: _RESERVED + method.replace("setLevel", "set_level").replace("/", "_") for method in _METHODS}
 )
 LIST_OPERATION: Final = _OPERATIONS[LIST]
-_READS: Final = frozenset(
-    {
-        "initialize",
-        "server/discover",
-        "ping",
-        "logging/setLevel",
-        "completion/complete",
-        LIST,
-        "prompts/list",
-        "prompts/get",
-        "subscriptions/listen",
-    }
-    | {"resources/list", "resources/templates/list", "resources/read", "resources/directory/read"}
-    | {"tasks/get", "tasks/list", "tasks/result"}
-    | {method for method in _METHODS if method.startswith("notifications/")}
-)
-
-
-class McpExchange(Struct, frozen=True):
-    """What the gate itself needs to know of a message. ``request_id``: what an answer has to carry. ``session_id``: the
-    session that ids belong to. ``cancels``: the request that this message cancels. ``progress_token``: with which its
-    sender wants to be told how far it is. ``has_outcome``: its answer says in the body whether it succeeded.
-    ``lists_tools``: its answer offers tools (``headgate.protocols.mcp_tool_list``). ``called_tool``: the tool's own
-    name, of a call. ``accepts_stream``: its sender accepts an event stream as the answer."""
-
-    request_id: McpId | None = None
-    session_id: str | None = None
-    cancels: McpId | None = None
-    progress_token: McpId | None = None
-    has_outcome: bool = False
-    lists_tools: bool = False
-    called_tool: str | None = None
-    accepts_stream: bool = True
 
 
 class McpMessage(Struct, frozen=True):
@@ -147,12 +119,12 @@ def _message(headers: JsonObject, body: JsonValue, *, is_named: bool) -> McpMess
     request_id = body.get("id")
     if request_id is not None and not is_mcp_id(request_id):
         raise AmbiguousRequestError(
-            f"the id of an MCP request is an integer, or text of at most {_ID_LENGTH_MAX} characters",
+            f"the id of an MCP request is an integer, or text of at most {ID_LENGTH_MAX} characters",
             details={"field": "id"},
         )
     refuse_params_spellings(params)
     covered_params = _without_progress_token(params)
-    exchange = _exchange(headers, method, params, request_id)
+    exchange = exchange_of(headers, method, params, request_id)
     covered = _covered({"jsonrpc": "2.0", "method": method, "params": covered_params})
     if method != CALL and operation is not None:
         _agree(headers, method, None)
@@ -171,7 +143,7 @@ def covered_response(headers: JsonObject, body: JsonValue, body_sha256: str) -> 
     lenient server may read a response in it, in the session that the header names: from a list, from a text that other
     data follows, beside a ``method`` that names none. Only a request is surely none."""
     is_request = isinstance(body, dict) and isinstance(body.get("method"), str) and body["method"] != ""
-    return body_sha256 if is_request else _covered_in_session(body_sha256, headers.get(_SESSION))
+    return body_sha256 if is_request else _covered_in_session(body_sha256, headers.get(SESSION))
 
 
 def _covered_in_session(covered: str, session: JsonValue) -> str:
@@ -198,26 +170,6 @@ def told_message(context: JsonObject) -> tuple[McpExchange, JsonObject] | None:
     return McpExchange(called_tool=name), {**call_facts(name, others), "method": method}
 
 
-def _exchange(headers: JsonObject, method: str, params: JsonObject, request_id: McpId | None) -> McpExchange:
-    meta, cancels, name = params.get("_meta"), params.get("requestId"), params.get("name")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    return McpExchange(
-        request_id,
-        _session_id(headers),
-        cancels if method == CANCELLED and is_mcp_id(cancels) else None,
-        token if is_mcp_id(token) else None,
-        has_outcome=request_id is not None and method == CALL,
-        lists_tools=request_id is not None and method == LIST,
-        called_tool=name if method == CALL and isinstance(name, str) else None,
-        accepts_stream=_accepts(headers, "text/event-stream"),
-    )
-
-
-def _session_id(headers: JsonObject) -> str | None:
-    session_id = headers.get(_SESSION)
-    return session_id if isinstance(session_id, str) else None
-
-
 def tool_operation(name: str) -> str:
     """The operation of a call of the tool ``name``; one called ``mcp_tools_list`` must not pass for the method."""
     return altered_name(name) if name.startswith(_RESERVED) else fit_name(name)
@@ -241,7 +193,7 @@ def _response(headers: JsonObject, body: JsonObject) -> McpMessage | None:
         _covered(body),
         McpExchange(),
         {"method": "response"},
-        answers_session=headers.get(_SESSION),
+        answers_session=headers.get(SESSION),
     )
 
 
@@ -265,28 +217,6 @@ def _covered(message: JsonObject) -> str | None:
         elif isinstance(value, list):
             waiting.extend(value)
     return sha256_hex(canonical_bytes(message))
-
-
-def has_client_headers(headers: JsonObject) -> bool:
-    """A client MUST accept both, and sends its message as JSON ("Sending Messages to the Server")."""
-    content_type = headers.get("content-type")
-    return (
-        _accepts(headers, "application/json")
-        and _accepts(headers, "text/event-stream")
-        and isinstance(content_type, str)
-        and content_type.partition(";")[0].strip().lower() == "application/json"
-    )
-
-
-def _accepts(headers: JsonObject, media_type: str) -> bool:
-    """Whether ``Accept`` names it."""
-    accept = headers.get("accept")
-    return isinstance(accept, str) and media_type in accept.lower()
-
-
-def is_mcp_id(value: JsonValue) -> TypeGuard[McpId]:
-    """An id or progress token as the protocol defines it, of a size that only tells messages apart."""
-    return isinstance(value, str | int) and not isinstance(value, bool) and len(str(value)) <= _ID_LENGTH_MAX
 
 
 def _without_progress_token(params: JsonObject) -> JsonObject:

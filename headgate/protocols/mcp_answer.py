@@ -6,7 +6,7 @@ Pure. Lenient, unlike the reading of requests: nothing is decided by it, it is w
 import json
 from typing import Final
 
-from headgate.protocols.mcp import McpId
+from headgate.protocols.mcp_exchange import McpId
 
 TOOL_FAILED: Final = "the tool says that it failed (isError)"
 

@@ -16,7 +16,7 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseTrailers,
 )
 
-from headgate.protocols.mcp import McpExchange
+from headgate.protocols.mcp_exchange import McpExchange
 from proxy.kept_alive import KeptAlive, may_wait
 
 _MESSAGE = b'{"jsonrpc": "2.0",\r\n "id": 3,\n "result": "a\\nb"}'
