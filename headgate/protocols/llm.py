@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue
-from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm, llm_endpoint
+from headgate.protocols.llm_endpoints import BEDROCK, GOOGLE, LlmEndpoint, LlmForm
 from headgate.protocols.llm_invoked import VERSION_MEMBER, in_known_form
 from headgate.protocols.llm_models import named_models
 from headgate.protocols.llm_names import refuse_llm_spellings
@@ -50,12 +50,11 @@ class LlmRequest(Struct, frozen=True):
     call: ModelCall | None
 
 
-def recognise(host: str, path: str, headers: JsonObject, body: JsonValue) -> LlmRequest | None:
-    """A POST whose body was read as JSON; None where it is not a request to a language model.
+def recognise(endpoint: LlmEndpoint | None, headers: JsonObject, body: JsonValue) -> LlmRequest | None:
+    """The request in the JSON body of a POST to ``endpoint``. None: it is not a request to a language model.
 
     Raises AmbiguousRequestError: a member in another spelling (``llm_names``).
     """
-    endpoint = llm_endpoint(host, path)
     if endpoint is None or not isinstance(body, dict):
         return None
     refuse_llm_spellings(body, is_model_named=endpoint.model is not None)

@@ -73,8 +73,8 @@ def is_long_document(call: HttpCall, catalogue: CatalogueIndex) -> bool:
 
 
 def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> ActionDraft:
-    is_for_model = call.method == "POST" and llm_endpoint(call.host, path) is not None
-    body = read_body(call.body, headers.content_type, headers.content_encoding, is_for_model=is_for_model)
+    endpoint = llm_endpoint(call.host, path) if call.method == "POST" else None
+    body = read_body(call.body, headers.content_type, headers.content_encoding, is_for_model=endpoint is not None)
     read_call = make_read_call(call, path, query, headers, body)
     if call.method == "POST":
         message = mcp.recognise(headers.shown, body.value) if body.kind is BodyKind.JSON else None
@@ -89,7 +89,7 @@ def _uncovered(call: HttpCall, path: str, query: Pairs, headers: Headers) -> Act
             return _mcp_draft(mcp_server_tool(call.host, call.port), message, read_call, Effect.WRITE)
         covered = mcp.covered_response(headers.shown, body.value, body.sha256)
         read_call = replace(read_call, covered_body_sha256=covered)
-    draft = recognised_draft(read_call, headers, body) or websocket_draft(read_call, headers, body)
+    draft = recognised_draft(read_call, headers, body, endpoint) or websocket_draft(read_call, headers, body)
     return generic_draft(read_call, body) if draft is None else draft
 
 

@@ -18,7 +18,7 @@ from headgate.protocols.git import GIT_TOOL, GitRequest
 from headgate.protocols.grpc import GRPC_TOOL, MESSAGES, GrpcRequest
 from headgate.protocols.headers import Headers
 from headgate.protocols.json_rpc import JSON_RPC_TOOL
-from headgate.protocols.llm_endpoints import BEDROCK
+from headgate.protocols.llm_endpoints import BEDROCK, LlmEndpoint
 from headgate.protocols.soap import SOAP_TOOL
 from headgate.protocols.websocket import WEBSOCKET_TOOL, handshake_draft, is_handshake
 from headgate.tools.generic import call_params
@@ -32,8 +32,13 @@ RECOGNISED_TOOLS: Final = frozenset(
 """Names that no catalogue may take."""
 
 
-def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
-    """None where the call is of none of these protocols. Raises AmbiguousRequestError: of two at once."""
+def recognised_draft(
+    read_call: ReadCall, headers: Headers, body: Body, endpoint: LlmEndpoint | None
+) -> ActionDraft | None:
+    """``endpoint``: the language model that a POST is addressed to. None: the call is of none of these protocols.
+
+    Raises AmbiguousRequestError: the call is of two of them at once.
+    """
     query = dns.recognise(read_call, headers)
     request = git.recognise(read_call, headers, body)
     signed = aws.recognise(read_call, headers, body)
@@ -56,7 +61,7 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
     if signed is not None:
         # boto3 labels no body of InvokeModel.
         is_completion = signed.facts["service"] == BEDROCK and body.kind is BodyKind.JSON and not body.type_mismatch
-        completion = _llm_draft(read_call, headers, body) if is_completion and read_call.call.method == "POST" else None
+        completion = _llm_draft(endpoint, read_call, headers, body) if is_completion else None
         return completion or described_draft(AWS_TOOL, read_call, body, signed, member=AWS_TOOL)
     if query is not None:
         return _dns_draft(read_call, headers, body, query)
@@ -69,7 +74,7 @@ def recognised_draft(read_call: ReadCall, headers: Headers, body: Body) -> Actio
         return a2a_draft(A2A_TOOL, read_call, body, card, effect=Effect.READ)
     if read_call.call.method == "POST" and body.kind is BodyKind.JSON:
         is_labelled = headers.content_type is not None and not body.type_mismatch
-        completion = _llm_draft(read_call, headers, body) if is_labelled else None
+        completion = _llm_draft(endpoint, read_call, headers, body) if is_labelled else None
         return completion or _rpc_draft(read_call, headers, body) or _connect_draft(read_call, headers, body)
     called = soap.recognise(read_call.call.method, headers, body)
     return None if called is None else _draft(SOAP_TOOL, called.operation, read_call, body, Effect.WRITE, called.facts)
@@ -203,8 +208,8 @@ def grpc_draft(tool: str, read_call: ReadCall, body: Body, request: GrpcRequest)
     )
 
 
-def _llm_draft(read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
-    request = llm.recognise(read_call.call.host, read_call.path, headers.shown, body.value)
+def _llm_draft(endpoint: LlmEndpoint | None, read_call: ReadCall, headers: Headers, body: Body) -> ActionDraft | None:
+    request = llm.recognise(endpoint, headers.shown, body.value)
     if request is None:
         return None
     return make_draft(

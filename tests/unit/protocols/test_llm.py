@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, parse_strict
 from headgate.protocols.llm import LlmRequest, recognise
-from headgate.protocols.llm_endpoints import is_provider
+from headgate.protocols.llm_endpoints import is_provider, llm_endpoint
 from headgate.protocols.llm_tools import NAMES_MAX, RESULTS_MAX, TEXT_CHARACTERS_MAX
 
 _VERSION: JsonObject = {"anthropic-version": "2023-06-01"}
@@ -28,7 +28,7 @@ _BY_BODY: JsonObject = {"anthropic_version": "b", "messages": [_USER]}
 
 
 def _recognised(host: str, path: str, body: JsonObject) -> LlmRequest:
-    request = recognise(host, path, _VERSION, body)
+    request = recognise(llm_endpoint(host, path), _VERSION, body)
     assert request is not None
     return request
 
@@ -180,7 +180,7 @@ def test_documented_requests(host: str, path: str, body: JsonObject, expected: s
     ],
 )
 def test_what_is_no_model_call_is_not_taken_for_one(host: str, path: str, headers: JsonObject, body: JsonValue) -> None:
-    assert recognise(host, path, headers, body) is None
+    assert recognise(llm_endpoint(host, path), headers, body) is None
 
 
 @pytest.mark.parametrize(
@@ -381,7 +381,7 @@ _paths = st.sampled_from(
 
 @given(st.sampled_from(["h.example", _AZURE, _BEDROCK, _GOOGLE, "api.openai.com"]), _paths, _json)
 def test_any_json_is_read_without_an_error_or_stays_what_it_was(host: str, path: str, body: JsonValue) -> None:
-    request = recognise(host, path, _VERSION, body)
+    request = recognise(llm_endpoint(host, path), _VERSION, body)
     if request is not None:
         assert parse_strict(canonical_bytes(request.facts)) == request.facts
         assert isinstance(body, dict) and isinstance(request.facts["model"], str)
