@@ -14,7 +14,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from headgate.cli.api_client import ApiClient
-from headgate.cli.target import Target, about_foreign_data, default_runtime_file, find_instance
+from headgate.cli.target import Target, about_foreign_data, about_stopped_data, default_runtime_file, find_instance
 from headgate.client import operations
 from headgate.kernel.atomic_file import replace_file
 from headgate.kernel.errors import UnavailableError, ValidationError
@@ -39,6 +39,8 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
         return ask_gate(api_url, Secret(key), given, folder)
     joined = read_access(joined_folder(environment))
     if joined is None:
+        if stopped := about_stopped_data(environment):
+            raise UnavailableError(f"{stopped}, or name another with --runtime-file PATH (or HEADGATE_RUNTIME_FILE)")
         raise UnavailableError(
             "no gate found. If Headgate runs on this machine, start it with headgate up (in a clone: make up), or"
             " name its runtime file with --runtime-file PATH. If it runs on another, use headgate join URL, or set"

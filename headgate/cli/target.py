@@ -2,7 +2,8 @@
 
 In this order: ``--runtime-file``, HEADGATE_RUNTIME_FILE, HEADGATE_API_URL with HEADGATE_TOKEN, ``.headgate`` in the
 current folder (where ``make up`` puts it) if this user has started an instance there, the data directory of this user,
-the instance that this user started last.
+the instance that this user started last. Where the instance of the current folder is stopped, no other one is taken for
+it: a stop or an approval would reach the wrong one.
 HEADGATE_TOKEN without an address, or with the instance's own: that person, at the instance that is found.
 """
 
@@ -73,22 +74,13 @@ def find_instance(
     configured = named_data_directory(environment)
     found = _runtime_file_in(configured, environment)
     if found is None:
+        stopped = None if configured else about_stopped_data(environment)
         raise UnavailableError(
-            "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
-            f" --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}{about_foreign_data(environment)}"
+            f"{stopped or 'no running instance found. Start one with headgate up (in a clone: make up)'}, or name"
+            f" {'another' if stopped else 'one'} with --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
+            f"{about_foreign_data(environment)}"
         )
-    information = read_runtime_file(found)
-    if configured is None:
-        _say_if_elsewhere(found, information, environment)
-    return information
-
-
-def _say_if_elsewhere(found: Path, information: RuntimeInformation, environment: Mapping[str, str]) -> None:
-    """Says so where the command is about another instance than the folder's own, which does not run."""
-    for folder in local_data(environment):
-        if found != DataDirectory(folder).runtime_file:
-            message = f"The instance in {folder} is not running. This command uses the one at {information.api_url}"
-            click.echo(message, err=True)
+    return read_runtime_file(found)
 
 
 def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -98,9 +90,9 @@ def default_runtime_file(environment: Mapping[str, str] = os.environ) -> Path | 
 
 def _runtime_file_in(configured: Path | None, environment: Mapping[str, str]) -> Path | None:
     """``configured``: the data directory that the environment names."""
-    folders = [configured] if configured else [*local_data(environment), default_data_directory(environment)]
-    files = [DataDirectory(folder).runtime_file for folder in folders]
-    if not configured and (last := last_started(environment)) is not None:
+    only = [configured] if configured else local_data(environment)
+    files = [DataDirectory(folder).runtime_file for folder in only or [default_data_directory(environment)]]
+    if not only and (last := last_started(environment)) is not None:
         files.append(last)
     return next((file for file in files if file.exists()), None)
 
@@ -109,6 +101,14 @@ def local_data(environment: Mapping[str, str] = os.environ) -> list[Path]:
     """``.headgate`` in the current folder, if this user has started an instance there (``runtime.own_data``)."""
     data = DataDirectory(LOCAL_DATA.absolute())
     return [data.root] if is_own(data, environment) else []
+
+
+def about_stopped_data(environment: Mapping[str, str] = os.environ) -> str:
+    """For an error where no instance was found: that the one of the current folder is stopped, if there is one."""
+    return "".join(
+        f"the instance in {folder} is not running. Start it with headgate up --data-dir {folder} (in a clone: make up)"
+        for folder in local_data(environment)
+    )
 
 
 def about_foreign_data(environment: Mapping[str, str] = os.environ) -> str:

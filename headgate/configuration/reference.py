@@ -49,8 +49,8 @@ with `HEADGATE_AGENT_KEY` and `HEADGATE_CA_SHA256` (docs/guides/several-machines
 
 If neither a variable nor `--runtime-file` names an instance, the commands use the first one that runs: the instance
 with its data in `.headgate` of the current folder, if this user has started one there, the one in the default data
-directory, the one that this user started last. With `HEADGATE_DATA_DIR` they use that one only. `headgate doctor`
-shows the address.
+directory, the one that this user started last. If the instance of the current folder is stopped, they use no other
+one. With `HEADGATE_DATA_DIR` they use that one only. `headgate doctor` shows the address.
 
 For keys in AWS KMS, Vault or OpenBao, the parts read the variables of those services' own tools: `VAULT_ADDR`,
 `VAULT_TOKEN`, `VAULT_NAMESPACE`, `VAULT_CACERT`, `AWS_REGION` and others (docs/guides/secrets.md).

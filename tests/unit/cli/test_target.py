@@ -1,11 +1,13 @@
 """Which instance a client command speaks to: the nearest that somebody named."""
 
 import shutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from headgate.cli.gate_of_agent import find_gate
 from headgate.cli.target import find_target
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
@@ -44,17 +46,19 @@ def test_the_order_of_places(places: Path) -> None:
     assert find_target(places / "option" / "runtime.json", environment).api_url == "http://option"
 
 
-def test_another_instance_than_the_one_of_this_folder_is_named(
-    places: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("find", [find_target, find_gate])
+def test_where_the_instance_of_this_folder_is_stopped_no_other_one_is_used(
+    places: Path, find: Callable[[Path | None, Mapping[str, str]], object]
 ) -> None:
+    """Else a stop or an approval that is meant for it reaches another instance of this machine."""
     environment = {"XDG_DATA_HOME": str(places / "xdg"), "XDG_STATE_HOME": str(places / "state")}
-    find_target(None, environment)
-    assert capsys.readouterr().err == ""
-    (places / "here" / ".headgate" / "runtime.json").unlink()
-    assert find_target(None, environment).api_url == "http://xdg"
+    point_to(places / "option" / "runtime.json", environment)
     folder = places / "here" / ".headgate"
-    told = f"The instance in {folder} is not running. This command uses the one at http://xdg\n"
-    assert capsys.readouterr().err == told
+    (folder / "runtime.json").unlink()
+    with pytest.raises(UnavailableError) as refused:
+        find(None, environment)
+    assert f"the instance in {folder} is not running. Start it with headgate up" in refused.value.message
+    assert find_target(places / "option" / "runtime.json", environment).api_url == "http://option"
 
 
 def test_a_directory_that_came_with_the_folder_is_not_used(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
