@@ -1,4 +1,4 @@
-"""An allowance: so much at once, and so much a second after that."""
+"""A token bucket: a burst, and a rate per second after it."""
 
 
 class Allowance:

@@ -1,7 +1,7 @@
-"""The first addon: everything starts refused.
+"""The first addon: sets every request to refused.
 
-mitmproxy forwards what its addons do not stop, and goes on when one of them raises. So the refusal is put in
-place before anybody decides, and only ``addons.lift``, the last addon, takes it away (fail closed).
+mitmproxy forwards what its addons do not stop, and continues when one of them raises. So this addon refuses each
+request before any other addon runs, and only ``addons.lift``, the last one, removes the refusal (fail closed).
 """
 
 from typing import Final

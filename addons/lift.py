@@ -1,4 +1,4 @@
-"""The last addon: takes the latch away from what was explicitly allowed, and from nothing else."""
+"""The last addon: removes the latch from requests that were explicitly allowed, and from no others."""
 
 from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData

@@ -1,4 +1,4 @@
-"""Refuses what is malformed, ambiguous or too large, before anybody decides about it."""
+"""Refuses malformed, ambiguous or too large requests before a decision."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""What an agent gets of a stream in which policies mask events: what the record says of it."""
+"""A stream in which policies mask events, as the record describes it."""
 
 from hashlib import sha256
 

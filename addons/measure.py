@@ -1,7 +1,7 @@
-"""Counts what became of requests that were not forwarded, wherever on their way they were refused.
+"""Counts requests that were not forwarded, at whatever stage they were refused.
 
 A call with an identity that was refused before it was an action becomes part of one event a minute and cause, which
-names the first ones (semantics.md, "Recording"); without an identity it is a metric and a line in the log.
+names the first ones (semantics.md, "Recording"). Without an identity, it is a metric and a line in the log.
 """
 
 from functools import partial

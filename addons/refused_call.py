@@ -1,7 +1,7 @@
-"""A refused request as the record names it: where it was for, and why it was refused.
+"""A refused request as the record describes it: its destination, and the reason of the refusal.
 
-It may be refused because it cannot be read, so that nothing in it is taken for what it says. What is kept is short,
-without the values of its query, and masked.
+The request may be refused because it cannot be read, so the record trusts none of its content. It keeps a short, masked
+form without the values of the query.
 """
 
 from typing import Final

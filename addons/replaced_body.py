@@ -1,4 +1,4 @@
-"""Another body in place of one that was decided about."""
+"""Replaces the body that was decided about with another one."""
 
 from mitmproxy.http import Headers, Message
 

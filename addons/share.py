@@ -1,7 +1,6 @@
-"""What one party takes of a proxy process: an address that has shown no key, an agent, an organization.
+"""The share of a proxy process that one party uses: an address that has shown no key, an agent, an organization.
 
-A party's connections, its refusals and its time in the event loop are counted together, however many connections it
-spreads them over.
+A party's connections, its refusals and its time in the event loop are counted together, over all of its connections.
 """
 
 from collections.abc import Callable

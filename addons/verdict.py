@@ -1,8 +1,8 @@
-"""What the gate knows about one request and one client connection while they last.
+"""The state of one request and of one client connection.
 
-A request starts refused and ends forwarded only if ``allow`` was called for it, nothing called ``refuse``,
-and the last addon (``addons.lift``) took the latch away. Both states hang on mitmproxy's own objects, outside
-of ``flow.metadata``, so that they are found in one dictionary look-up and never written to a flow file.
+A request starts refused. It is forwarded only if ``allow`` was called for it, ``refuse`` was not, and the last addon
+(``addons.lift``) removed the latch. Both states are attributes of mitmproxy's own objects, outside of
+``flow.metadata``: they are found in one dictionary look-up and are never written to a flow file.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""The memory that an inspected answer takes. Where there is no room for it, it is withheld."""
+"""The memory that an inspected answer takes. If the budget has no room for it, the answer is withheld."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""How many bytes of request bodies one process holds, over all of its clients, and for any one agent."""
+"""Limits the bytes of request bodies that one process holds, for all clients together and for each agent."""
 
 from collections import Counter
 

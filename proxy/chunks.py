@@ -1,6 +1,6 @@
-"""Reads the chunks of a body together: one of a byte costs its sender six, and the gate an event each.
+"""Reads the chunks of a body together: a chunk of one byte costs its sender six bytes, and the gate an event.
 
-Stands on h11's readers, as mitmproxy does.
+Based on h11's readers, as mitmproxy is.
 """
 
 from typing import Final

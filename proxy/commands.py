@@ -1,4 +1,4 @@
-"""The type of what mitmproxy's layers are made of, and the commands that are the gate's own."""
+"""The type of the generators that mitmproxy's layers consist of, and the gate's own commands."""
 
 import math
 from collections.abc import Coroutine

@@ -1,8 +1,8 @@
-"""Who may have how many connections to a process, and which gives way to a newcomer.
+"""Limits the connections of each party to a process, and selects the connection that is closed for a new one.
 
-An agent gets at most half of them, an organization three quarters, an address that has shown no key a quarter: one key
-with a thousand idle tunnels kept everybody else out. Where all are taken, an address without a key gives up its oldest;
-where all have shown a key, the agent that has the most gives up the one that has been idle the longest.
+An agent gets at most half of them, an organization three quarters, an address that has shown no key a quarter: without
+limits, one key with a thousand idle tunnels blocked all other clients. If all connections are taken, an address without
+a key loses its oldest. If all have shown a key, the agent with the most loses the one that was idle the longest.
 """
 
 from collections import defaultdict

@@ -1,7 +1,7 @@
-"""The layers of a connection that has ended, taken apart.
+"""Breaks the reference cycles between the layers of a connection that has ended.
 
-Each of mitmproxy's layers refers to itself (its state is a bound method), to its children and, by its context, to those
-above it. Left to the garbage collector, a thousand ended connections are one pause of the event loop of 150 ms.
+Each of mitmproxy's layers refers to itself (its state is a bound method), to its children and, by its context, to its
+parents. Left to the garbage collector, a thousand ended connections cause a pause of the event loop of 150 ms.
 """
 
 from mitmproxy.proxy.context import Context

@@ -1,8 +1,8 @@
-"""How much a client may have a process look at for nothing: frames of HTTP/2, by what they cost beside what they bring.
+"""Limits the HTTP/2 frames that a client may send, by what a frame costs compared with the data that it brings.
 
-Every kind costs, acknowledgements and window updates included: 12 connections of them put another agent's calls at 8 s
-(RFC 9113, 10.5; CVE-2019-9511 to 9518, CVE-2023-44487, CVE-2024-27316). What a download needs is given back with the
-bytes and frames that are sent to the client.
+Every kind costs, acknowledgements and window updates included: 12 connections of them delayed another agent's calls to
+8 s (RFC 9113, 10.5; CVE-2019-9511 to 9518, CVE-2023-44487, CVE-2024-27316). The bytes and frames sent to the client
+restore the allowance that a download needs.
 """
 
 from collections.abc import Mapping

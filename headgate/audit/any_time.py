@@ -1,8 +1,8 @@
-"""Times as the server holds them, those included that no calendar of ours has.
+"""Reads every time that PostgreSQL can hold, also those outside the range of ``datetime``.
 
 ``timestamptz`` is microseconds since 2000, from 4713 BC to the year 294276, with two values for infinity (PostgreSQL,
 "Date/Time Types"); ``datetime`` ends at the years 1 and 9999. A row that was tampered with may hold any of them, and
-must be named rather than be too much for whoever reads it.
+verification must name this row instead of failing.
 """
 
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,7 @@
-"""Whether a run of events is what was sealed: every header, link, column and payload. Trusts nothing that is stored.
+"""Verifies that a run of events is what was sealed: every header, link, column and payload. Trusts no stored value.
 
-What a plain hash chain cannot show, whoever verifies it: that its *end* was cut off, or that *all* of it was
-written anew (Crosby & Wallach 2009, section 2). Signed checkpoints show both.
+A plain hash chain cannot show that its *end* was cut off, or that *all* of it was rewritten (Crosby & Wallach 2009,
+section 2). Signed checkpoints show both.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Who changes something, and when: what every change that a person or a program orders is recorded with."""
+"""Who changes something, and when: each change that a person or a program orders is recorded with both."""
 
 from datetime import datetime
 

@@ -1,11 +1,11 @@
-"""Whether the record itself says that a payload was erased: one that is only gone was taken away by somebody.
+"""Checks that the record has an erasure for each missing payload. A missing payload without one was removed.
 
-The chain allows an event without its payload, because people have a right to be forgotten (decision 0022). Each
-erasure to that depth is an event of the same action, ``body.erased``, which stays. So a payload whose action has none
-is evidence that was removed, and reported like any other change.
+The chain allows an event without its payload, because people have a right to be forgotten (decision 0022). Each erasure
+to that depth is an event of the same action, ``body.erased``, which stays. If the action has no such event, evidence
+was removed: the check reports it like any other change.
 
-What says so was sealed after what it erased, and counts where the chain leads to it: whoever can take a payload away
-can write a row for it too, anywhere but there.
+The erasure event must be in the chain, after the event whose payload it erased. An attacker who can remove a payload
+can also write a row, but cannot add it to the chain.
 """
 
 from collections import defaultdict

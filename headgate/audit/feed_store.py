@@ -1,6 +1,6 @@
-"""Events in the order of the chain, from a place in it on: what a stream that can be resumed reads.
+"""Reads events in the order of the chain from a given position, for streams that can be resumed.
 
-``seq`` has no gaps and only rises, so that whoever has seen one has seen all before it.
+``seq`` has no gaps and only rises, so a reader that has seen one event has seen all before it.
 """
 
 from collections.abc import Sequence

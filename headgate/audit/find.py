@@ -1,7 +1,7 @@
-"""Which events of a record meet a filter, newest first, among very many.
+"""Finds the events of a record that match a filter, newest first, among very many.
 
-Full blocks are found by their masks (``blocks``), what is not indexed yet by looking at it. An action's own events
-are few and have an index of their own.
+Masks find the events in full blocks (``blocks``). Events that are not indexed yet are read one by one. An action's own
+events are few and have their own index.
 """
 
 from collections.abc import AsyncGenerator

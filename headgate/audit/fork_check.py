@@ -1,7 +1,7 @@
-"""Whether what is wrong with an event is that the chain was forked there: two events name the same one before them.
+"""Detects a fork of the chain: two events that name the same predecessor.
 
-Verifying comes upon the second of them as one that is out of order, or that does not follow the one before it. That it
-is a whole, well-made event beside another one says more: somebody sealed twice, or put one in.
+Verification finds the second event as out of order, or as one that does not follow its predecessor. If that event is
+well-formed by itself, the finding is stronger: the chain was sealed twice, or an attacker inserted an event.
 """
 
 from headgate.audit.chain import Header, genesis, header_hash, parse_header

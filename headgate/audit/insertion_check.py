@@ -1,6 +1,6 @@
-"""Whether there are events that the chain does not know: rows of a month's table before its first or behind its last.
+"""Finds events that are not in the chain: rows of a month's table before its first or after its last event.
 
-Verifying goes along the chain and would not come upon them. What was put within the chain is found by its neighbours.
+Verification follows the chain and does not reach them. Events inserted within the chain are found by their neighbors.
 """
 
 from datetime import datetime

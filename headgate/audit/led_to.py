@@ -1,8 +1,8 @@
-"""Events that the chain leads to: what may be passed on to somebody else as recorded.
+"""Selects the events that the chain links to: only these may be passed on as recorded.
 
-A row of a month's table is an event of the record only where a link of the chain is of it. Whoever can write to the
-tables can put others beside those, also where the chain has yet to come to: what is read by number alone would be
-handed out as evidence when it has.
+A row of a month's table is an event of the record only if a link of the chain covers it. An attacker with write access
+to the tables can add other rows, also with numbers that the chain has not reached yet. A reader by number alone would
+later hand these out as evidence.
 """
 
 from collections.abc import Collection, Sequence

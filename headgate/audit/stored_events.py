@@ -1,4 +1,4 @@
-"""Events as the database holds them, the chain's row and the month's side by side, whatever stands there."""
+"""Events as the database holds them, whatever their values: the chain's row beside the month's row."""
 
 from typing import Final
 

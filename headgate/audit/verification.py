@@ -1,7 +1,7 @@
-"""Verifying what is stored: a run of events, a window at a time, in constant memory.
+"""Verifies a stored run of events, one window at a time, in constant memory.
 
-``WindowCheck`` goes first and is quick; where it does not know, ``ChainVerifier`` looks at the window and names what
-is wrong, or finds that nothing is.
+``WindowCheck`` is quick and runs first. Where its result is unknown, ``ChainVerifier`` examines the window, and names
+what is wrong or finds that all is right.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
-"""Whether a window of events is exactly what was sealed: the quick answer, which says yes or does not know.
+"""Checks quickly whether a window of events is exactly what was sealed. The result is yes or unknown.
 
-Each header is written anew from its row's columns, its payload's digest and the hash before, and compared with the
-stored one: one comparison covers all of them. Done in Rust (``regorus-py/src/record/window.rs``), five times as fast as
-here; whatever does not come through goes to ``ChainVerifier``, which names what is wrong, and says in Python what right
-is.
+It rebuilds each header from its row's columns, its payload's digest and the previous hash, and compares it with the
+stored one: one comparison covers all of them. Rust does this (``regorus-py/src/record/window.rs``), five times as fast
+as Python. ``ChainVerifier`` then examines the windows with the result unknown, and names what is wrong.
 """
 
 from dataclasses import dataclass, field

@@ -1,7 +1,7 @@
-"""Windows of the record one after the other, each asked for as soon as the one before has been answered.
+"""Reads the record window by window, and requests the next one as soon as an answer has arrived.
 
-An answer is taken from the server whole, and rows are made of it while the server works on the next one: neither waits
-for the other, on one connection.
+An answer is read from the server whole. Python then makes rows of it while the server works on the next one, on the
+same connection.
 """
 
 import asyncio

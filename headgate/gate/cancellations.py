@@ -1,9 +1,8 @@
-"""A client that cancels a call which is held ends the hold: nobody waits for its answer any more, and an approval that
-comes later must not send it (MCP, "Cancellation").
+"""Ends the hold of a call that its client cancels (MCP, "Cancellation"). A later approval must not send the call.
 
-The message that cancels comes over another connection, and so perhaps to another process: processes tell each other
-through Valkey, under names that only holders of the database's secret can make. Without Valkey a process knows what
-came to itself.
+The cancellation comes over another connection, which may belong to another process. Processes inform each other through
+Valkey, under names that only holders of the database's secret can make. Without Valkey, a process knows only the
+cancellations that it received itself.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""How much memory a call takes that has been read, beside the bytes that were read."""
+"""Estimates how much memory a parsed call takes beside its bytes."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""A body in which some characters are replaced by what they were: ``[masked: payment_card]``.
+"""Masks findings in a body: characters are replaced by the kind that was found, as in ``[masked: payment_card]``.
 
-Only in text, JSON (RFC 8259) and forms that stand there as they are, in UTF-8, and that nobody has signed or digested.
+It masks text, JSON (RFC 8259) and forms, in UTF-8 and without a content coding, if no signature or digest covers them.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Server-sent events in which some characters of their data are replaced by what they were, as in ``masked_body``.
+"""Masks findings in server-sent events, as ``masked_body`` does.
 
 The HTML standard, "Parsing an event stream": an event's data are its ``data`` lines, joined by line feeds. Each event
-is a text or a JSON document of its own. All else stays as it is: names, identifiers, comments, the ends of lines.
+is a text or a JSON document of its own. Names, identifiers, comments and line ends stay the same.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""A text or JSON in which some characters are replaced by what they were: ``[masked: payment_card]``.
+"""Masks findings in text or JSON: characters are replaced by the kind that was found.
 
-JSON (RFC 8259) is one document, or one on each line. All else stays as it is, byte by byte.
+JSON (RFC 8259) is one document, or one on each line. All other bytes stay the same.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""What an agent is offered by an MCP server that it runs itself: ``headgate mcp`` asks before it passes a list on."""
+"""Selects the tools that an agent is offered from an MCP server that it runs itself (``headgate mcp``)."""
 
 from collections.abc import Sequence
 

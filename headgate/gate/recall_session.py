@@ -1,6 +1,6 @@
-"""Adds to a call what its agent has done lately (``input.session``), and takes it down once it is decided.
+"""Adds the agent's recent actions to a call (``input.session``), and stores the call once it is decided.
 
-The record keeps the summary with the request, so that a replay decides by what was known; the digest leaves it out.
+The record keeps the summary with the request, so that a replay has the same input. The digest leaves it out.
 """
 
 from msgspec.structs import replace

@@ -1,6 +1,6 @@
-"""Adds to a call of a language model what its agent has used today (``input.usage``).
+"""Adds the agent's usage of today to a call of a language model (``input.usage``).
 
-The record keeps it with the request, so that a replay decides by what was known; the digest leaves it out.
+The record keeps it with the request, so that a replay has the same input. The digest leaves it out.
 """
 
 from msgspec.structs import replace

@@ -1,6 +1,6 @@
-"""Adds to a call where its values were first seen: policies read it, and the record keeps it with the request.
+"""Adds to a call where its values were first seen. Policies read it, and the record keeps it with the request.
 
-The digest leaves it out: the same call sent again is the same call, whatever its agent was shown meanwhile.
+The digest leaves it out: a repeated call stays the same call, whatever its agent was shown in between.
 """
 
 import json

@@ -1,9 +1,9 @@
-"""The applier: takes an organization's journal, in order, into actions, executions and the hash chain.
+"""The applier: reads an organization's journal in order, and writes actions, executions and the hash chain.
 
-The worker runs it for all organizations; the API runs it for one before it reads what must be current. One transaction
-writes what a round comes to and deletes the round from the journal, under the lock of the organization's chain. A round
-that is refused is tried again with fewer rows, down to one, then entry by entry: what is at fault is set aside with an
-error in the log, and everything else is applied.
+The worker runs it for all organizations. The API runs it for one before it reads what must be current. One transaction
+writes the results of a round and deletes the round from the journal, under the lock of the organization's chain. If a
+round is refused, the applier tries fewer rows, down to one, then single entries. It sets aside the entry that fails,
+with an error in the log, and applies everything else.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
-"""Applies an entry that was set aside, by an administrator's order, after its cause is mended.
+"""Applies an entry that was set aside, when an administrator orders it after repairing the cause.
 
-It was counted when it was set aside, so only its code is checked here. It comes to what it would have come to: an
-action that exists is refused, and an execution ends once.
+The entry was counted when it was set aside, so only its code is checked here. The result is the one of an ordinary
+round: an action that exists is refused, and an execution ends once.
 """
 
 from headgate.actions.recorded_entry import OutcomeEntry

@@ -1,4 +1,4 @@
-"""Counts the entries of each writer: one that was written and never reached the applier is missed. Pure.
+"""Counts the entries of each writer, and reports those that never reached the applier. Pure.
 
 ``headgate.actions.entry_lane`` has the rules that writers follow.
 """

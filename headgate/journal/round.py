@@ -1,6 +1,6 @@
-"""One round of the applier: what the entries of a journal come to. Pure.
+"""One round of the applier: computes the rows and events that journal entries produce. Pure.
 
-Fields are elements of PostgreSQL's binary arrays, as they stand in the journal: nothing is decoded that is only stored.
+Fields are elements of PostgreSQL's binary arrays, as the journal has them. Fields that are only stored are not decoded.
 """
 
 import json

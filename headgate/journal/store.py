@@ -1,4 +1,4 @@
-"""The journal in the database: reading it, and writing what a round of it comes to."""
+"""Reads the journal in the database, and writes the results of a round."""
 
 import os
 import struct

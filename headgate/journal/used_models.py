@@ -1,4 +1,4 @@
-"""What the outcomes of a round used of language models. Pure."""
+"""Extracts the usage of language models from the outcomes of a round. Pure."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Who wrote the entries of a round, and whether all of their entries and events are here."""
+"""Identifies the writers of a round's entries, and checks that all of their entries and events have arrived."""
 
 from collections.abc import Collection
 from contextlib import suppress

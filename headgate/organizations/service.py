@@ -1,4 +1,4 @@
-"""What is done with an organization's settings and people."""
+"""Stores an organization's allowlist, and signs people in."""
 
 from datetime import datetime
 
@@ -34,11 +34,11 @@ async def put_allowlist(change: OrganizationChange, document: JsonValue) -> Sett
 
 
 async def sign_in(database: Database, identity: TokenIdentity, *, clock: Clock, stated_at: float | None = None) -> User:
-    """The user of a verified token, made at the first sight of it, with the roles that this token names. What is kept
-    of the person is what their newest token said: ``stated_at``, where it says so.
+    """Returns the user of a verified token, and creates it at the first sign-in. The user has the roles in this token;
+    the stored data are those of the newest token, by ``stated_at`` (the token's own time, if it has one).
 
-    Raises ForbiddenError where the token's organization does not exist here (an issuer cannot make one), and where
-    the person was deactivated.
+    Raises ForbiddenError: the token's organization does not exist (an issuer cannot create one), or the person was
+    deactivated.
     """
     async with database.transaction(identity.org_id) as connection:
         return await sign_in_as(connection, identity, clock=clock, stated_at=stated_at)

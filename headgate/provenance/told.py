@@ -1,7 +1,7 @@
-"""What an agent tells its model, by who is said to have said it.
+"""The texts that a request gives to a model, each with its source: configuration, prompt or tool result.
 
-OpenAI's chat completions and responses, Anthropic's messages, Gemini's generateContent. What does not have one of these
-forms tells nothing: a value in it stays unknown, which trusts it less. Pure.
+Reads OpenAI's chat completions and responses, Anthropic's messages and Gemini's generateContent. Texts in another form
+are left out: their values count as unknown, which policies trust less. Pure.
 """
 
 from collections.abc import Iterator
@@ -12,16 +12,16 @@ from headgate.protocols.llm_tools import as_list, is_tool_result
 from headgate.provenance.model import SourceKind
 
 _INSTRUCTIONS: Final = ("system", "developer")
-"""A tuple: what is looked for in it may be a list or an object, which has no hash."""
+"""A tuple, not a set: a role may be a list or an object, which has no hash."""
 _SAID: Final = ("content", "parts", "output")
 _MARKS: Final = ("type", "role", "name", "id", "call_id", "tool_call_id", "tool_use_id")
-"""Members of a part that nobody said."""
+"""Members of a part that are not text."""
 _TEXTS_MAX: Final = 2_000
 
 
 def texts_told(body: JsonObject) -> list[tuple[SourceKind, str]]:
-    """Each text with its kind, the last ``_TEXTS_MAX``. What the model itself said before is left out: it is
-    no source of values."""
+    """The last ``_TEXTS_MAX`` texts, each with its kind. The model's own messages are left out: they are no source
+    of values."""
     return list(_told(body))[-_TEXTS_MAX:]
 
 
@@ -55,7 +55,7 @@ def _message(message: JsonObject) -> Iterator[tuple[SourceKind, str]]:
 
 
 def _texts(kind: SourceKind, value: JsonValue) -> Iterator[tuple[SourceKind, str]]:
-    """A part that carries a tool's result is one wherever it stands."""
+    """A tool's result keeps its kind, wherever it is nested."""
     waiting: list[tuple[SourceKind, JsonValue]] = [(kind, value)]
     while waiting:
         here, value = waiting.pop()
