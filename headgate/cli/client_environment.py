@@ -5,12 +5,25 @@ reads). Variables that *replace* a client's roots get the public roots and the g
 gate's alone.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
 from headgate.runtime.agent_access import AgentAccess
+
+_OURS: Final = "HEADGATE_"
+_NAME_A_GATE: Final = frozenset(
+    {
+        "HEADGATE_RUNTIME_FILE",
+        "HEADGATE_DATA_DIR",
+        "HEADGATE_SETTINGS_FILE",
+        "HEADGATE_CA_SHA256",
+        "HEADGATE_COMMAND_NAME",
+    }
+)
 
 
 class TrustFiles(Struct, frozen=True):
@@ -61,6 +74,13 @@ def client_environment(access: AgentAccess, files: TrustFiles) -> dict[str, str]
         "HEADGATE_API_URL": access.api_url,
         "HEADGATE_AGENT_KEY": access.agent_key.reveal(),
     }
+
+
+def program_environment(environment: Mapping[str, str], variables: Mapping[str, str]) -> dict[str, str]:
+    """That of a program behind the gate: ours with ``variables``, and without Headgate's own settings, but for those
+    that name the gate. With the HEADGATE_TOKEN of an approver, an agent could approve its own calls."""
+    kept = {name: value for name, value in environment.items() if not name.startswith(_OURS) or name in _NAME_A_GATE}
+    return kept | dict(variables)
 
 
 def _java_options(host: str, port: int, files: TrustFiles) -> str:

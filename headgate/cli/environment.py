@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import click
 from msgspec.structs import replace
 
-from headgate.cli.client_environment import client_environment
+from headgate.cli.client_environment import client_environment, program_environment
 from headgate.cli.containers import CONTAINER_FORMATS, FILES_AT
 from headgate.cli.gate_of_agent import find_gate, is_of_this_machine, public_proxy
 from headgate.cli.shells import FAILED, FORMATS, render, require_printable
@@ -53,7 +53,8 @@ def run(isolate: bool, runtime_file: Path | None, command: tuple[str, ...]) -> N
     """Run COMMAND with the variables of headgate env: headgate run -- python my_agent.py
 
     With --isolate, programs that ignore these variables cannot bypass the proxy: COMMAND and its child processes have
-    their own network, whose only exit is the proxy.
+    their own network, whose only exit is the proxy. COMMAND gets no credential of Headgate but the agent's key:
+    HEADGATE_TOKEN and other settings are not passed on.
     """
     program = shutil.which(command[0])
     if program is None:
@@ -62,8 +63,9 @@ def run(isolate: bool, runtime_file: Path | None, command: tuple[str, ...]) -> N
         from headgate.runtime.isolation import run_isolated  # noqa: PLC0415 - loaded by this option only
 
         variables, exits = _isolated(runtime_file)
-        sys.exit(run_isolated([program, *command[1:]], {**os.environ, **variables}, exits))
-    os.execve(program, list(command), {**os.environ, **_variables(runtime_file)})  # noqa: S606 - what was asked for
+        sys.exit(run_isolated([program, *command[1:]], program_environment(os.environ, variables), exits))
+    variables = program_environment(os.environ, _variables(runtime_file))
+    os.execve(program, list(command), variables)  # noqa: S606 - what was asked for
 
 
 def _isolated(runtime_file: Path | None) -> tuple[dict[str, str], dict[int, tuple[str, int]]]:

@@ -57,6 +57,17 @@ def test_there_is_no_way_around_it(instance, upstream, address: str) -> None:
     assert upstream.connections == before
 
 
+@pytest.mark.parametrize("options", [(), ("--isolate",)])
+def test_the_program_gets_no_credential_but_the_agents(instance, options: tuple[str, ...]) -> None:
+    command = [sys.executable, "-m", "headgate.cli.main", "run", *options, "--runtime-file", str(instance.runtime_file)]
+    given = {**os.environ, "HEADGATE_TOKEN": "of-an-approver", "HEADGATE_BACKUP_PASSPHRASE": "of-an-operator"}
+    told = subprocess.run(
+        [*command, "--", "env"], env=given, capture_output=True, text=True, check=False, timeout=60
+    ).stdout  # fmt: skip
+    assert "HEADGATE_AGENT_KEY=hg_" in told
+    assert "of-an-" not in told
+
+
 def test_another_namespace_cannot_be_entered(instance) -> None:
     for words in (("nsenter", "--net=/proc/1/ns/net", "true"), ("unshare", "--net", "true")):
         tried = isolated(instance, *words)

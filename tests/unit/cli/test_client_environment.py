@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from headgate.cli.client_environment import TrustFiles, client_environment
+from headgate.cli.client_environment import TrustFiles, client_environment, program_environment
 from headgate.kernel.secrets import Secret
 from headgate.runtime.agent_access import AgentAccess
 
@@ -48,6 +48,30 @@ def test_only_the_api_itself_is_reached_directly() -> None:
 
 def test_no_credential_but_the_agents() -> None:
     assert not [name for name, value in VARIABLES.items() if "admin-token" in value or "postgresql" in value]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "HEADGATE_TOKEN",
+        "HEADGATE_OWNER_DATABASE_URL",
+        "HEADGATE_DATABASE_URL",
+        "HEADGATE_REDIS_URL",
+        "HEADGATE_BACKUP_PASSPHRASE",
+        "HEADGATE_AGENT_KEY",
+    ],
+)
+def test_a_program_inherits_no_other_credential(name: str) -> None:
+    """With a token of an approver it could approve its own calls."""
+    given = {
+        name: "of-somebody-else",
+        "PATH": "/bin",
+        "HEADGATE_RUNTIME_FILE": "/r.json",
+        "HTTPS_PROXY": "http://other",
+    }
+    told = program_environment(given, VARIABLES)
+    assert "of-somebody-else" not in told.values()
+    assert told == {**VARIABLES, "PATH": "/bin", "HEADGATE_RUNTIME_FILE": "/r.json"}
 
 
 def test_java_gets_proxy_and_trust_store() -> None:
