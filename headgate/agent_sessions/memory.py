@@ -21,7 +21,8 @@ class SessionMemory:
     ) -> None:
         self._share = share
         self._clock = clock
-        self._sessions: OrderedDict[tuple[str, str], Session] = OrderedDict()
+        self._sessions: dict[str, OrderedDict[str, Session]] = {}
+        self._count = 0
 
     def note(self, org_id: str, agent_id: str, call: SessionCall) -> None:
         """A call has been decided here."""
@@ -38,17 +39,20 @@ class SessionMemory:
 
     def summary(self, org_id: str, agent_id: str, host: str | None) -> JsonObject:
         """``input.session`` of the next call, to ``host``."""
-        now, session = self._clock(), self._sessions.get((org_id, agent_id))
+        now, session = self._clock(), self._sessions.get(org_id, {}).get(agent_id)
         if session is None or now - session.last_at > PAUSE_SECONDS:
             return empty_summary(now, host)
         return session.summary(now, host)
 
     def _add(self, org_id: str, agent_id: str, call: SessionCall) -> None:
-        key = (org_id, agent_id)
-        session = self._sessions.get(key)
+        sessions = self._sessions.setdefault(org_id, OrderedDict())
+        session = sessions.get(agent_id)
+        self._count += session is None
         if session is None or call.at - session.last_at > PAUSE_SECONDS:
-            self._sessions[key] = session = Session(call.at)
-        self._sessions.move_to_end(key)
+            sessions[agent_id] = session = Session(call.at)
+        sessions.move_to_end(agent_id)
         session.add(call)
-        if len(self._sessions) > SESSIONS_MAX:
-            self._sessions.popitem(last=False)
+        if self._count > SESSIONS_MAX:
+            # No organization can make this process forget the sessions of a smaller one.
+            max(self._sessions.values(), key=len).popitem(last=False)
+            self._count -= 1

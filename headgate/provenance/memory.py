@@ -21,7 +21,7 @@ from headgate.provenance.values import CallValues
 
 WINDOW_SECONDS: Final = 8 * 3600
 VALUES_MAX: Final = 1_400_000
-"""Of all agents together: 64 MiB."""
+"""Of all agents together: 64 MiB. Beyond, agents of the organization with the most values are forgotten."""
 AGENT_VALUES_MAX: Final = 65_536
 ORIGINS_MAX: Final = 100
 """Of one call."""
@@ -166,4 +166,5 @@ class ValueMemory:
 
 
 def _subject(org_id: str, agent_id: str) -> str:
+    """The organization first: the index takes it for the owner."""
     return f"{org_id} {agent_id}"

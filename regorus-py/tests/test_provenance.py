@@ -140,6 +140,28 @@ def test_all_together_are_bounded(shown: list[tuple[int, int]]) -> None:
     assert len(known) == 0
 
 
+def test_an_owner_makes_room_of_its_own_subjects() -> None:
+    """Or one organization's agents could launder what strangers showed to another's."""
+    known = index(1000, 100)
+    known.observe("org_1 a", 0, b"eve@evil.example", STRANGER, trusted=False)
+    for number in range(5000):
+        known.observe(f"org_2 {number % 50}", 1 + number, b"inv_%d" % number, STRANGER, trusted=False)
+    assert known.look_up(["org_1 a"], ["eve@evil.example"]) == [(STRANGER, False, True)]
+    assert known.look_up(["org_2 49"], ["inv_4999"]) == [(STRANGER, False, True)]
+    assert len(known) <= 1000
+
+
+def test_the_only_subject_of_an_owner_makes_room_of_its_oldest_values() -> None:
+    known = index(100, 1000)
+    known.observe("org_1 a", 0, b"eve@evil.example", STRANGER, trusted=False)
+    for number in range(500):
+        known.observe("org_2 b", 1, b"inv_%d" % number, STRANGER, trusted=False)
+    assert known.look_up(["org_1 a", "org_2 b"], ["eve@evil.example", "inv_499", "inv_0"]) == [
+        (STRANGER, False, True), (STRANGER, False, True), None,
+    ]  # fmt: skip
+    assert len(known) <= 100
+
+
 @given(st.binary(max_size=2000))
 def test_any_bytes_are_read(text: bytes) -> None:
     known = index()

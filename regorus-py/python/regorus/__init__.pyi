@@ -140,8 +140,9 @@ class ProvenanceIndex:
     """Which values each subject was shown, and by which source first. Values (mail addresses, URLs, hosts, numbers of
     accounts and telephones, names in quotes, ids) are kept as hashes under ``key`` only.
 
-    Bounded: ``values_max`` values altogether (about 40 bytes each; the subjects that were shown something longest ago
-    are forgotten), ``subject_values_max`` trusted and as many untrusted values of a subject (the oldest make room).
+    Bounded: ``values_max`` values altogether (about 40 bytes each; of the owner with the most values, the subjects that
+    were shown something longest ago are forgotten; the word that a subject begins with names its owner),
+    ``subject_values_max`` trusted and as many untrusted values of a subject (the oldest make room).
     Methods raise RuntimeError where the engine fails.
     """
 

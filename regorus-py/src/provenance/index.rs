@@ -44,7 +44,8 @@ impl ProvenanceIndex {
         self.lock().memory.len()
     }
 
-    /// Reads what a source showed to a subject; the hashes of what was new, eight bytes each.
+    /// Reads what a source showed to a subject; the hashes of what was new, eight bytes each. The word that a subject
+    /// begins with names its owner.
     fn observe<'py>(
         &self,
         py: Python<'py>,
@@ -55,12 +56,12 @@ impl ProvenanceIndex {
         trusted: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let fresh = guarded(|| {
-            let subject = self.hash(0, subject.as_bytes());
+            let (owner, subject) = (self.owner(subject), self.hash(0, subject.as_bytes()));
             let mut fresh = Vec::new();
             let State { memory, tokens } = &mut *self.lock();
             tokens.each(text, &mut |part, token| {
                 let value = self.hash(part as u8, token);
-                if memory.insert(subject, now, value, Sighting { source, trusted }) {
+                if memory.insert(owner, subject, now, value, Sighting { source, trusted }) {
                     fresh.extend(value.to_le_bytes());
                 }
             });
@@ -75,10 +76,10 @@ impl ProvenanceIndex {
             return Err(PyValueError::new_err("a hash has eight bytes"));
         }
         guarded(|| {
-            let subject = self.hash(0, subject.as_bytes());
+            let (owner, subject) = (self.owner(subject), self.hash(0, subject.as_bytes()));
             let memory = &mut self.lock().memory;
             for hash in hashes.as_chunks::<8>().0 {
-                memory.insert(subject, now, u64::from_le_bytes(*hash), Sighting { source, trusted });
+                memory.insert(owner, subject, now, u64::from_le_bytes(*hash), Sighting { source, trusted });
             }
         })
     }
@@ -118,6 +119,10 @@ impl ProvenanceIndex {
 impl ProvenanceIndex {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owner(&self, subject: &str) -> u64 {
+        self.hash(0, subject.split(' ').next().unwrap_or_default().as_bytes())
     }
 
     fn hash(&self, part: u8, token: &[u8]) -> u64 {

@@ -56,6 +56,7 @@ impl Seen {
 /// What one agent was shown. What strangers showed never makes room of what was trusted.
 #[derive(Default)]
 struct Subject {
+    owner: u64,
     trusted: Seen,
     untrusted: Seen,
     used: u64,
@@ -64,6 +65,17 @@ struct Subject {
 impl Subject {
     fn len(&self) -> usize {
         self.trusted.order.len() + self.untrusted.order.len()
+    }
+
+    /// Forgets the older half of the kind with more values, and returns how many.
+    fn halve(&mut self) -> usize {
+        let more =
+            if self.trusted.order.len() > self.untrusted.order.len() { &mut self.trusted } else { &mut self.untrusted };
+        let count = more.order.len().div_ceil(2);
+        for value in more.order.drain(..count) {
+            more.sources.remove(&value);
+        }
+        count
     }
 }
 
@@ -83,10 +95,11 @@ impl Memory {
         self.values
     }
 
-    /// Whether nobody had shown this value to the subject before.
-    pub fn insert(&mut self, subject: u64, now: u64, value: u64, sighting: Sighting) -> bool {
+    /// Whether nobody had shown this value to the subject before. `owner`: whose subject it is.
+    pub fn insert(&mut self, owner: u64, subject: u64, now: u64, value: u64, sighting: Sighting) -> bool {
         let most = self.subject_values_max;
         let known = self.subjects.entry(subject).or_default();
+        known.owner = owner;
         known.used = now;
         if known.trusted.sources.contains_key(&value) || known.untrusted.sources.contains_key(&value) {
             return false;
@@ -127,13 +140,25 @@ impl Memory {
         });
     }
 
-    /// Forgets a sixteenth of the subjects, those that were shown something longest ago; `kept` itself only where it
-    /// is alone: then its own bound is the bound.
+    /// Forgets a sixteenth of the subjects of the owner with the most values, those that were shown something longest
+    /// ago: no owner can make the index forget what the subjects of a smaller one were shown. Where `kept` is that
+    /// owner's only one, its oldest values.
     fn make_room(&mut self, kept: u64) {
-        let mut others: Vec<_> =
-            self.subjects.iter().filter(|(name, _)| **name != kept).map(|(name, known)| (known.used, *name)).collect();
+        let mut sizes = ByHash::<usize>::default();
+        for known in self.subjects.values() {
+            *sizes.entry(known.owner).or_default() += known.len();
+        }
+        let Some((largest, _)) = sizes.into_iter().max_by_key(|(_, size)| *size) else { return };
+        let mut others: Vec<_> = self
+            .subjects
+            .iter()
+            .filter(|(name, known)| known.owner == largest && **name != kept)
+            .map(|(name, known)| (known.used, *name))
+            .collect();
         if others.is_empty() {
-            self.forget(kept);
+            if let Some(known) = self.subjects.get_mut(&kept) {
+                self.values -= known.halve();
+            }
             return;
         }
         let count = others.len().div_ceil(16);

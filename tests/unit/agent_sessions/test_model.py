@@ -128,6 +128,15 @@ def test_memory_is_bounded(memory: SessionMemory) -> None:
     assert _summary(memory, agent=f"agt{SESSIONS_MAX}")["allowed"] == 1
 
 
+def test_an_organization_pushes_out_its_own_sessions_only(memory: SessionMemory) -> None:
+    memory.note("small", "agt", _call())
+    for number in range(SESSIONS_MAX + 10):
+        memory.note("large", f"agt{number}", _call())
+    assert memory.summary("small", "agt", None)["allowed"] == 1
+    assert memory.summary("large", "agt10", None)["allowed"] == 0
+    assert memory.summary("large", f"agt{SESSIONS_MAX}", None)["allowed"] == 1
+
+
 def test_the_last_minute_forgets_what_is_older_and_what_is_too_much() -> None:
     minute = LastMinute()
     for number in range(1_010):
