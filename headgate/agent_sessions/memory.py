@@ -39,7 +39,8 @@ class SessionMemory:
 
     def summary(self, org_id: str, agent_id: str, host: str | None) -> JsonObject:
         """``input.session`` of the next call, to ``host``."""
-        now, session = self._clock(), self._sessions.get(org_id, {}).get(agent_id)
+        now, sessions = self._clock(), self._sessions.get(org_id)
+        session = None if sessions is None else sessions.get(agent_id)
         if session is None or now - session.last_at > PAUSE_SECONDS:
             return empty_summary(now, host)
         return session.summary(now, host)
