@@ -8,6 +8,7 @@ from headgate.kernel.canonical_json import JsonObject, JsonValue
 
 _REFERENCES = ("RefDot", "RefBrack")
 _ENGINE_TAB_COLUMNS = 4
+_CONTAINERS = frozenset((dict, list))
 
 
 class UnknownSyntaxError(Exception):
@@ -66,14 +67,10 @@ def nodes(tree: JsonValue, *kinds: str) -> Iterator[tuple[str, JsonObject]]:
         if isinstance(part, dict):
             if name in kinds:
                 yield name, part
-            pending.extend([one for one in reversed(part.items()) if _has_nodes(*one)])
+            # Most of a tree are places in the text, numbers and names.
+            pending += [one for one in reversed(part.items()) if type(one[1]) in _CONTAINERS and one[0] != "span"]
         elif isinstance(part, list):
-            pending.extend([("", one) for one in reversed(part) if isinstance(one, dict | list)])
-
-
-def _has_nodes(name: str, part: JsonValue) -> bool:
-    """Most of a tree are places in the text, numbers and names."""
-    return name != "span" and isinstance(part, dict | list)
+            pending += [("", one) for one in reversed(part) if type(one) in _CONTAINERS]
 
 
 def mentions(tree: JsonValue) -> Iterator[Mention]:
@@ -93,7 +90,7 @@ def mentions(tree: JsonValue) -> Iterator[Mention]:
                 yield mention
             for one in computed:
                 yield from mentions(one)
-        elif _has_nodes(name, part):
+        elif type(part) in _CONTAINERS and name != "span":
             yield from mentions(part)
 
 
