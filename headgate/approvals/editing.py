@@ -61,10 +61,11 @@ def edited(
     """Returns the approval with the edited params. Raises ConflictError if it has an approval vote already."""
     approvals = [vote for vote in votes if vote.decision is VoteDecision.APPROVE]
     if approvals:
-        who = ", ".join(vote.voter_id for vote in approvals)
+        who = " and ".join(vote.email or vote.voter_id for vote in approvals)
+        by = ", ".join(vote.voter_id for vote in approvals)
         raise ConflictError(
-            f"{who} has already approved the action, so it cannot be edited. Deny it and state what to change.",
-            details={"approval_id": approval.approval_id, "status": approval.status.value, "approved_by": who},
+            f"The action was approved by {who}, so it cannot be edited. Deny it and state what to change.",
+            details={"approval_id": approval.approval_id, "status": approval.status.value, "approved_by": by},
         )
     return replace(approval, edit=Edit(digest, params, by, now))
 

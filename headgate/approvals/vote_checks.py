@@ -48,8 +48,9 @@ def check_first_vote(
                 f"you have already voted on approval {approval.approval_id}: {vote.decision}",
                 details=details,
             )
+        who = vote.email or vote.voter_id
         raise ConflictError(
-            f"{vote.voter_id} has already voted for you on approval {approval.approval_id}: {vote.decision}",
+            f"{who} has already voted for you on approval {approval.approval_id}: {vote.decision}",
             details={**details, "voted_by": vote.voter_id},
         )
 
