@@ -34,7 +34,8 @@ _SILENCE_SECONDS: Final = 5.0
 
 
 class SealedStream:
-    """Of one process. Raises nothing: what Valkey loses, this process still knows. ``name``: of the stream;
+    """Of one process. Raises nothing: what Valkey loses, this process still knows, and what it does not take is told
+    again, so that another process may hear a row twice. ``name``: of the stream;
     ``window_seconds``: how far back a process reads that starts."""
 
     def __init__(self, valkey: Redis, secret: Secret, name: str, purpose: bytes, *, window_seconds: float) -> None:
@@ -70,7 +71,11 @@ class SealedStream:
             try:
                 await self._valkey.xadd(self._name, entry, maxlen=STREAM_ENTRIES_MAX, approximate=True)
             except (RedisError, OSError) as error:
+                # The others would not learn it for as long as their window, hours after a server that restarted.
+                self._waiting = (told + self._waiting)[:_WAITING_MAX]
                 _log.warning("not_shared", stream=self._name, error=repr(error), rows=len(told))
+                await asyncio.sleep(_RETRY_SECONDS)
+                self._there_is_some.set()
 
     async def keep_listening(self, take: Callable[[Any], None]) -> None:
         """``take`` receives each row of the other processes, and raises ValueError, KeyError or TypeError for one that

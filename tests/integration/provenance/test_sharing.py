@@ -107,6 +107,17 @@ async def test_another_secret_reads_nothing(valkey: Redis) -> None:
         assert stranger.values == 0
 
 
+async def test_what_a_server_did_not_take_is_told_when_it_does(valkey: Redis) -> None:
+    """What a stranger showed during an outage would stay unknown to the other processes for eight hours."""
+    await valkey.set(STREAM, "no stream")  # the server answers each entry with an error
+    async with process(valkey) as one, process(valkey) as other:
+        show(one)
+        await asyncio.sleep(0.2)
+        assert origin(other) is None
+        await valkey.delete(STREAM)
+        assert await until_known(other) is not None
+
+
 async def test_a_server_that_does_not_answer_costs_only_the_sharing() -> None:
     gone = open_valkey(Secret("redis://127.0.0.1:1/0"))
     assert gone is not None
