@@ -63,7 +63,7 @@ class Judges:
         self._slots: dict[Lane, asyncio.Semaphore] = {}
         self._rehearsals: dict[Lane, asyncio.Semaphore] = {}
         self._rehearsing = TaskSet(lambda name, error: None)  # whoever waits for it is told
-        self._forms: dict[tuple[str, str], Form] = {}
+        self._forms: dict[tuple[Lane, str], Form] = {}
 
     async def ask(
         self, question: Question, *, may_ask: Callable[[], Awaitable[bool]] = always, use_cache: bool = True
@@ -154,22 +154,23 @@ class Judges:
         return Verdict(parse_judgement(again.text), answer.usage.plus(again.usage), requests + more)
 
     async def _answer(self, question: Question, system: str, turns: list[Turn]) -> tuple[WireAnswer, int]:
-        """By the form that this model took last time, or the strictest that it takes."""
-        provider, adapter = question.provider, _ADAPTERS[question.provider.kind]
-        known = self._forms.get((_address(provider), question.model), adapter.forms[0])
+        """By the form that this model took last time, or the strictest that it takes. Another organization's long
+        questions, which fit only into a looser form, loosen nothing here."""
+        provider, adapter, lane = question.provider, _ADAPTERS[question.provider.kind], _lane(question)
+        known = self._forms.get((lane, question.model), adapter.forms[0])
         requests = 0
         status = 0
         for form in adapter.forms[adapter.forms.index(known) :]:
             request = adapter.request(provider, question.model, system, turns, form)
             requests += 1
             try:
-                document = await exchange(self._client, request, provider.rules, _lane(question).org_id or "")
+                document = await exchange(self._client, request, provider.rules, lane.org_id or "")
             except FormRefusedError as error:
                 status = error.status
                 continue
-            self._forms[_address(provider), question.model] = form
+            self._forms[lane, question.model] = form
             return adapter.answer(document), requests
-        self._forms.pop((_address(provider), question.model), None)
+        self._forms.pop((lane, question.model), None)
         raise JudgeError(
             Failure.REFUSED, f"The provider answered {status} to every request format. Check that the model exists."
         )

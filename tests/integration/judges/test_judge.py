@@ -68,6 +68,21 @@ async def test_a_provider_that_knows_no_schema_is_asked_otherwise(
     assert (await judges.ask(question(asked, {"another": "action"}))).requests == 1  # it remembers
 
 
+async def test_another_organizations_questions_do_not_loosen_the_form(
+    model_server: ModelServer, judges: Judges
+) -> None:
+    asked = question(provider(model_server, ProviderKind.OPENAI_COMPATIBLE))
+    await model_server.answers(_TEXT)
+    for _ in range(3):
+        await model_server.fails_once(400)
+    assert (await judges.ask(replace(asked, identity=("org_other", "p", "1")))).requests == 4
+    await judges.ask(replace(asked, identity=("org_this", "p", "1")))
+    assert [one["body"].get("response_format", {}).get("type") for one in await model_server.journal()][-2:] == [  # type: ignore[attr-defined]
+        None,
+        "json_schema",
+    ]
+
+
 async def test_a_tool_call_is_an_answer(model_server: ModelServer, judges: Judges) -> None:
     await model_server.answers({"toolCalls": [{"name": "judge", "arguments": _ANSWER}]}, toolName="judge")
     for kind, refusals in ((ProviderKind.OPENAI_COMPATIBLE, 2), (ProviderKind.ANTHROPIC, 1)):
