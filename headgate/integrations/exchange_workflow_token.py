@@ -50,7 +50,11 @@ class ExchangeWorkflowToken(Struct, frozen=True):
         if not isinstance(settings, GitHubActionsSettings):
             raise NotFoundError("no such connection")
         claims = await self.tokens.verify(
-            _token(body), issuer=settings.issuer, audience=settings.audience, rules=connected.rules
+            _token(body),
+            org_id=connected.org_id,
+            issuer=settings.issuer,
+            audience=settings.audience,
+            rules=connected.rules,
         )
         binding = next((one for one in settings.bindings if one.fits(claims)), None)
         subject, now = str(claims["sub"]), self.clock()

@@ -33,22 +33,30 @@ _MIN_RSA_BITS: Final = 2048  # RFC 7518, section 3.3
 _NEEDED: Final = ("exp", "iat", "iss", "aud", "sub", "jti")
 
 
+type _Asked = tuple[str, str]
+"""An organization and its issuer."""
+
+
 class _Keys(Struct):
     by_id: dict[str, RSAPublicKey]
     fetched_at: float
 
 
 class WorkflowTokens(Struct):
-    """The key cache of one process: ten minutes, and at most two fetches a minute for unknown key ids."""
+    """The key caches of one process: ten minutes, and at most two fetches a minute for unknown key ids. Each
+    organization has its own, because its rules decide whether the issuer is reached: another's failing fetch must not
+    refuse its workflows."""
 
     client: OutgoingClient
     clock: Clock
     monotonic: Callable[[], float] = time.monotonic
-    _keys: dict[str, _Keys] = field(default_factory=dict)
-    _tried_at: dict[str, float] = field(default_factory=dict)
-    _fetching: dict[str, asyncio.Lock] = field(default_factory=dict)
+    _keys: dict[_Asked, _Keys] = field(default_factory=dict)
+    _tried_at: dict[_Asked, float] = field(default_factory=dict)
+    _fetching: dict[_Asked, asyncio.Lock] = field(default_factory=dict)
 
-    async def verify(self, token: Secret, *, issuer: str, audience: str, rules: DestinationRules) -> JsonObject:
+    async def verify(
+        self, token: Secret, *, org_id: str, issuer: str, audience: str, rules: DestinationRules
+    ) -> JsonObject:
         """Returns the claims. Raises UnauthorizedError; UnavailableError if the issuer's keys are unreachable."""
         text = token.reveal()
         if len(text) > _LIMIT_CHARACTERS or not text.isascii():
@@ -60,29 +68,30 @@ class WorkflowTokens(Struct):
         key_id = header.get("kid")
         if header.get("alg") != "RS256" or "crit" in header or not isinstance(key_id, str):
             raise UnauthorizedError("a workflow's token is signed with RS256, and names its key")
-        async with self._fetching.setdefault(issuer, asyncio.Lock()):
-            key = await self._key(issuer, key_id, rules)
+        asked = (org_id, issuer)
+        async with self._fetching.setdefault(asked, asyncio.Lock()):
+            key = await self._key(asked, key_id, rules)
         if key is None:
             raise UnauthorizedError("the token is signed with a key that its issuer does not publish")
         return _checked(text, key, issuer, audience, self.clock().timestamp())
 
-    async def _key(self, issuer: str, key_id: str, rules: DestinationRules) -> RSAPublicKey | None:
-        now, known = self.monotonic(), self._keys.get(issuer)
+    async def _key(self, asked: _Asked, key_id: str, rules: DestinationRules) -> RSAPublicKey | None:
+        now, known = self.monotonic(), self._keys.get(asked)
         is_fresh = known is not None and now - known.fetched_at < _FRESH_SECONDS
         if known is not None and is_fresh and key_id in known.by_id:
             return known.by_id[key_id]
         floor = _REFETCH_FLOOR_SECONDS if is_fresh else _WITHOUT_KEYS_SECONDS
-        if now - self._tried_at.get(issuer, float("-inf")) < floor:
+        if now - self._tried_at.get(asked, float("-inf")) < floor:
             if not is_fresh:
                 raise UnavailableError("the workflows' issuer is unreachable; try again", retry_after_seconds=1)
             return None
-        self._tried_at[issuer] = now
+        self._tried_at[asked] = now
         try:
-            known = _Keys(await self.fetch(issuer, rules), now)
+            known = _Keys(await self.fetch(asked[1], rules), now)
         except PlatformError as error:
-            self._tried_at[issuer] = self.monotonic()
+            self._tried_at[asked] = self.monotonic()
             raise UnavailableError("the workflows' issuer is unreachable; try again", retry_after_seconds=1) from error
-        self._keys[issuer] = known
+        self._keys[asked] = known
         return known.by_id.get(key_id)
 
     async def fetch(self, issuer: str, rules: DestinationRules) -> dict[str, RSAPublicKey]:

@@ -140,6 +140,19 @@ async def test_another_organizations_workflows_are_strangers(board: Board, issue
     assert refused.status_code == 403
 
 
+async def test_an_issuer_that_another_organization_may_not_reach_answers_this_one(
+    board: Board, issuer: FakeIssuer, new_gate
+) -> None:
+    other = await new_gate()
+    bound = {"agent_id": other.agent_id, "repository": "other/shop"}
+    theirs = await other.person().put(
+        "/admin/settings/github-actions", json={"enabled": True, "issuer": issuer.base_url, "bindings": [bound]}
+    )
+    blocked = await board.gate.client().post(theirs.json()["webhook_path"], json={"token": issuer.token()})
+    assert blocked.status_code == 503
+    assert (await _exchange(board, issuer.token())).status_code == 200
+
+
 async def test_an_issuer_that_is_away_refuses_and_is_not_flooded(board: Board, issuer: FakeIssuer) -> None:
     issuer.scripted = [Answered(500, {})]
     answers = [await _exchange(board, issuer.token()) for _ in range(5)]
