@@ -105,7 +105,7 @@ DOCUMENTS: Final[Mapping[str, tuple[_Schema, object]]] = {
         _members(
             ("credentials",),
             credentials=_by_name(
-                "^[a-z][a-z0-9_]{0,63}$",
+                "^[a-z][a-z0-9_]{0,63}(@[a-z0-9._:-]{1,120})?$",
                 {"type": ["string", "null"], "pattern": "^[ -~]{1,8192}$", "writeOnly": True},
             ),
         ),

@@ -26,7 +26,8 @@ router = APIRouter(route_class=GuardedRoute, tags=["settings"])
 
 
 class CredentialsAnswer(BaseModel):
-    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls."""
+    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls; if its
+    host begins with ``*.``, a host follows: ``NAME@HOST``."""
 
     credentials: list[str]
 
@@ -65,10 +66,11 @@ async def get_credentials(principal: CurrentPrincipal, dependencies: CurrentDepe
 
 @router.put("/admin/settings/credentials")
 async def set_credentials(request: Request, dependencies: CurrentDependencies) -> CredentialsAnswer:
-    """Sets credentials for catalogues: ``{"credentials": {NAME: value}}``. null deletes one; others are kept."""
+    """Sets credentials for catalogues: ``{"credentials": {NAME: value}}``. null deletes one; others are kept. Where a
+    catalogue's host begins with ``*.``, the name is NAME@HOST."""
     principal = principal_of(request)
     document = parse_strict(await request.body())
     async with administer(principal, dependencies) as change:
-        await put_credentials(change, document, dependencies.vault)
+        await put_credentials(change, document, dependencies.vault, dependencies.catalogue)
         names = await credential_names(change.connection, principal.org_id, dependencies.vault)
     return CredentialsAnswer(credentials=names)

@@ -760,7 +760,7 @@ class CreatedCanaryAnswer(TypedDict):
 
 
 class CredentialsAnswer(TypedDict):
-    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls."""
+    """Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls; if its host begins with ``*.``, a host follows: ``NAME@HOST``."""
 
     credentials: list[str]
 

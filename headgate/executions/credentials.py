@@ -1,7 +1,11 @@
 """The credential of a catalogue's own name, from ``PUT /admin/settings/credentials``: for calls that no connection
 serves. It is written, and masked in answers, as that of a connection is (``headgate.connections.carried``).
+
+Where a catalogue leaves its host to the agent (``*.atlassian.net``), the name ends with one host
+(``jira@acme.atlassian.net``). Otherwise an agent would send the organization's credential to another customer's site.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from headgate.connections.carried import Carried, carried
@@ -10,18 +14,28 @@ from headgate.connections.model import Location, Place
 from headgate.db.database import Connection
 from headgate.kernel.call_name import fits
 from headgate.kernel.canonical_json import JsonValue
-from headgate.kernel.errors import ValidationError
+from headgate.kernel.errors import AmbiguousRequestError, ValidationError
 from headgate.kernel.secrets import Secret
-from headgate.tools.model import CredentialPlace
+from headgate.protocols.http_call import normalise_host
+from headgate.tools.match import CatalogueIndex
+from headgate.tools.model import CredentialPlace, Sending
 from headgate.vault.service import Vault
 
 _PREFIX: Final = "credential/"
 _VALUE_MAX: Final = 8192
+_NAME_MAX: Final = 180
 
 
-async def set_credential(connection: Connection, org_id: str, vault: Vault, place: CredentialPlace) -> Carried | None:
-    """None: there is none of this name, and the call goes without. Raises UnavailableError."""
-    name = _PREFIX + place.name
+def stored_name(place: CredentialPlace, sending: Sending, host: str) -> str:
+    """``host``: where the call goes."""
+    return f"{place.name}@{host}" if _leaves_host(sending) else place.name
+
+
+async def set_credential(
+    connection: Connection, org_id: str, vault: Vault, place: CredentialPlace, stored: str
+) -> Carried | None:
+    """None: there is none of the name ``stored``, and the call goes without. Raises UnavailableError."""
+    name = _PREFIX + stored
     value = (await vault.open(connection, org_id, [name])).get(name)
     if value is None:
         return None
@@ -45,7 +59,8 @@ async def change_credentials(
 
 
 def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
-    """``{"credentials": {NAME: VALUE or null}}``. Raises ValidationError, which never shows a value."""
+    """``{"credentials": {NAME: VALUE or null}}``, or ``NAME@HOST``. Raises ValidationError, which never shows a
+    value."""
     members = document.get("credentials") if isinstance(document, dict) and len(document) == 1 else None
     if not isinstance(members, dict):
         raise ValidationError(
@@ -54,8 +69,12 @@ def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
     found: dict[str, Secret | None] = {}
     for name, value in members.items():
         field = f"credentials.{name[:64]}"
-        if not fits(name):
-            raise ValidationError(f"{field}: must match ^[a-z][a-z0-9_]*$", details={"field": field})
+        if not _is_name(name):
+            raise ValidationError(
+                f"{field}: must be the NAME that a catalogue uses (^[a-z][a-z0-9_]*$), or NAME@HOST with a host name in"
+                f" lower case, at most {_NAME_MAX} characters",
+                details={"field": field},
+            )
         if value is None:
             found[name] = None
         elif isinstance(value, str) and 1 <= len(value) <= _VALUE_MAX and value.isascii() and value.isprintable():
@@ -63,3 +82,36 @@ def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
         else:
             raise ValidationError(f"{field}: must be visible ASCII, or null to remove it", details={"field": field})
     return found
+
+
+def require_hosts(changes: dict[str, Secret | None], catalogue: CatalogueIndex) -> None:
+    """Raises ValidationError for a value without a host whose catalogues all leave the host to the agent."""
+    for name in (name for name, value in changes.items() if value is not None):
+        using = list(_using(name, catalogue))
+        if using and all(map(_leaves_host, using)):
+            field = f"credentials.{name}"
+            raise ValidationError(
+                f"{field}: its catalogue covers {using[0].host}: set it for one host, as {name}@HOST",
+                details={"field": field},
+            )
+
+
+def _using(name: str, catalogue: CatalogueIndex) -> Iterable[Sending]:
+    for entries in catalogue.tools.values():
+        for entry in entries.values():
+            if entry.sending.credential is not None and entry.sending.credential.name == name:
+                yield entry.sending
+
+
+def _leaves_host(sending: Sending) -> bool:
+    return sending.host.startswith("*.")
+
+
+def _is_name(name: str) -> bool:
+    plain, at, host = name.partition("@")
+    if not fits(plain) or len(name) > _NAME_MAX:
+        return False
+    try:
+        return not at or normalise_host(host) == host
+    except AmbiguousRequestError:
+        return False

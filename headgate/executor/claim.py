@@ -12,14 +12,13 @@ from headgate.connections.carried import Carried
 from headgate.connections.errors import BrokenConnectionError
 from headgate.connections.open_credential import OpenCredentials
 from headgate.db.database import Connection, Database
-from headgate.executions.credentials import set_credential
+from headgate.executions.credentials import set_credential, stored_name
 from headgate.executions.model import Claim, ClaimOutcome
-from headgate.executions.store import QueuedExecution, claim
+from headgate.executions.store import claim
 from headgate.executor.redecide import Permitted
 from headgate.kernel.canonical_json import JsonObject
 from headgate.kernel.clock import Clock
 from headgate.tools.match import CatalogueIndex
-from headgate.tools.model import CredentialPlace
 from headgate.vault.service import Vault
 
 WAIT_IN_PLACE_SECONDS: Final = 1.0
@@ -108,9 +107,9 @@ class AttemptClaims:
         """Of the connection that was decided with; else what the settings keep under the name of the catalogue."""
         if (used := permitted.candidate.connection) is not None:
             return await self._opened.open_in(connection, used)
-        place = self._place(permitted.queued)
-        return None if place is None else await set_credential(connection, org_id, self._vault, place)
-
-    def _place(self, queued: QueuedExecution) -> CredentialPlace | None:
+        queued, call = permitted.queued, permitted.candidate.draft.call
         entry = self._catalogue.tools.get(queued.tool, {}).get(queued.operation)
-        return None if entry is None else entry.sending.credential
+        if entry is None or call is None or (place := entry.sending.credential) is None:
+            return None
+        stored = stored_name(place, entry.sending, call.host)
+        return await set_credential(connection, org_id, self._vault, place, stored)

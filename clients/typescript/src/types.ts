@@ -713,7 +713,7 @@ export interface CreatedCanaryAnswer {
   value: string;
 }
 
-/** Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls. */
+/** Names of the stored credentials. ``send.credential`` of a catalogue names the credential of its calls; if its host begins with ``*.``, a host follows: ``NAME@HOST``. */
 export interface CredentialsAnswer {
   credentials: string[];
 }
