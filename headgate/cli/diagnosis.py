@@ -15,6 +15,7 @@ from headgate.cli.command_name import command_name
 from headgate.cli.finding import Finding, Verdict
 from headgate.cli.gate_of_agent import FINGERPRINTS_VARIABLE, find_gate
 from headgate.cli.kill_switch import describe
+from headgate.cli.process_users import users_of
 from headgate.cli.target import Target, default_runtime_file, find_instance
 from headgate.client import operations
 from headgate.configuration.settings import all_variables, file_variable_of, read_settings
@@ -91,7 +92,11 @@ def _check_instance(instance: RuntimeInformation, runtime_file: Path) -> Iterato
     yield Finding(
         Verdict.NOTE,
         f"agents that run as this user can read {runtime_file} and approve their own calls with the administrator's"
-        " token in it: run them as another user, who uses headgate join (docs/guides/several-machines.md)",
+        " token in it: run them as another user, who uses headgate join (docs/guides/several-machines.md)"
+        + "".join(
+            f". Agents that run as {name} can change the database: its server runs as that user"
+            for name in users_of(instance.pids.get("postgres", ()), besides=os.geteuid())
+        ),
     )
 
 
