@@ -1,6 +1,6 @@
 //! Keywords in bytes, all in one pass, whatever their case in ASCII.
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -25,6 +25,7 @@ impl KeywordSearch {
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA)) // one look a byte; without failure transitions to follow
             .build(words.iter().map(|word| &word.0))
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let mut in_words = [false; 256];
