@@ -44,6 +44,12 @@ def credential_homes() -> tuple[Home, ...]:
     return tuple(_home(homes.section(one)) for one in homes.members)
 
 
+@cache
+def _all_begins() -> tuple[str, ...]:
+    """Of all vendors: most texts begin with none, which one look tells."""
+    return tuple(begin for home in credential_homes() for begin in home.begins)
+
+
 def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tuple[Finding, ...]:
     """In the header ``fields`` of the call ``value``, by their names and without the scheme (``Bearer``)."""
     host = called_host(value)
@@ -54,6 +60,7 @@ def away_from_home(fields: Mapping[str, Sequence[str]], value: JsonValue) -> tup
         for name, texts in fields.items()
         for text in texts
         for read in _readings(text)
+        if read.startswith(_all_begins())
         if any(read.startswith(one.begins) and not one.is_at(host) for one in credential_homes())
         if (found := _found(name, read)) is not None
     )

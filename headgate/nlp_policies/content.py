@@ -82,6 +82,8 @@ class JudgedContent(Struct, frozen=True):
 
     def joined_without(self, except_headers: Sequence[str]) -> tuple[JoinedText, ...]:
         """``joined`` without the texts of header fields that the policy excepts."""
+        if not self.joined:  # as of most calls; policies except fifty fields
+            return ()
         left_out = {f"{start}{name}" for name in except_headers for start in _FIELDS}
         return tuple(one for one in self.joined if one.place.partition("[")[0] not in left_out)
 
