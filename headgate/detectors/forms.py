@@ -12,8 +12,8 @@ class SearchedText(bytes):
 
 
 class Forms:
-    """Patterns that one pass looks for together. Add none that reads prose word by word: the automaton would need too
-    many states."""
+    """Patterns that one pass looks for together. Add none that reads prose, or the start of each line, word by word:
+    the automaton would need too many states."""
 
     def __init__(self) -> None:
         self._known: list[BytePattern] = []

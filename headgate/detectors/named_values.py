@@ -5,13 +5,14 @@ variables of pipelines, header lists and fields of chat messages are written.
 from collections.abc import Iterator
 from typing import Final
 
-from headgate.detectors.forms import FORMS
+from regorus import BytePattern
+
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 from headgate.detectors.secrets import find_secrets
 
 _PAIRS_MAX: Final = 200
-_PAIR: Final = FORMS.add(
+_PAIR: Final = BytePattern(
     rb"(?im)^(?:[a-z ]{1,40} )?(?:name|key|variable|field|label|title|header|env):"
     rb" ([a-z][\w .-]{0,40}(?:pass|pwd|secret|token|key|credential|auth)[\w .-]{0,24})\n\x00\n"
     rb"(?:[\w ]{1,80} )?(?:value|val|content|text|default): ([^\n]{4,512})$"

@@ -16,7 +16,6 @@ from regorus import BytePattern
 
 from headgate.configuration.resources import resource_path
 from headgate.configuration.yaml_document import read_document
-from headgate.detectors.forms import FORMS
 from headgate.detectors.limits import Budget
 from headgate.detectors.model import Match
 
@@ -31,7 +30,7 @@ _MOVING: Final = (
     "|allowance|permit"
 )
 """One of them stands in every name of the table, and in few others, so that few are read word by word."""
-_CALLED: Final = FORMS.add(
+_CALLED: Final = BytePattern(
     (
         rf"(?im){_LABEL}(?:name|tool|tool_?name|operation|method|action|function|function_?name|command|type"
         r"|function_?selector|method_?signature|(?:abi_?)?function_?signature):"
