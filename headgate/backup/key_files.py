@@ -126,8 +126,8 @@ def unpacked(pieces: Iterable[bytes]) -> list[KeyFile]:
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for entry in archive:
-                # Of a link, tarfile looks for what it leads to.
-                member = archive.extractfile(entry) if entry.isreg() else None
+                # Of a link, tarfile looks for what it leads to; of a sparse file, it fills the gaps.
+                member = archive.extractfile(entry) if entry.isreg() and not entry.issparse() else None
                 if member is None or not _is_written(PurePosixPath(entry.name)):
                     raise ValidationError(f"the keys of this backup hold {entry.name!r}, which Headgate does not write")
                 files.append(KeyFile(entry.name, member.read()))

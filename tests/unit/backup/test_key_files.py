@@ -61,3 +61,14 @@ def test_a_link_is_refused() -> None:
         archive.addfile(entry)
     with pytest.raises(ValidationError, match="which Headgate does not write"):
         unpacked([buffer.getvalue()])
+
+
+def test_a_sparse_file_is_refused() -> None:
+    """A few bytes of it would fill the memory."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        entry = tarfile.TarInfo("ca/authority.pem")
+        entry.pax_headers = {"GNU.sparse.map": "300000,0", "GNU.sparse.size": "300000"}
+        archive.addfile(entry)
+    with pytest.raises(ValidationError, match="which Headgate does not write"):
+        unpacked([buffer.getvalue()])
