@@ -55,5 +55,8 @@ class SessionMemory:
         session.add(call)
         if self._count > SESSIONS_MAX:
             # No organization can make this process forget the sessions of a smaller one.
-            max(self._sessions.values(), key=len).popitem(last=False)
+            largest = max(self._sessions, key=lambda one: len(self._sessions[one]))
+            self._sessions[largest].popitem(last=False)
             self._count -= 1
+            if not self._sessions[largest]:  # it would be the first of its equals, and lose its next session at once
+                del self._sessions[largest]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -13,6 +14,7 @@ from headgate.cli.client_option import client_option
 from headgate.cli.tables import show_fields, show_json, show_table
 from headgate.cli.target import find_target, json_option, runtime_file_option
 from headgate.client import operations
+from headgate.kernel.errors import HeadgateError
 
 if TYPE_CHECKING:
     from headgate.client.types import (
@@ -103,10 +105,12 @@ def create(
     if as_json:
         show_json(answer)
         return
-    if others := [one for one in ids_of_name(client, name) if one != answer["id"]]:
-        click.echo(f"warning: other agents have the same name: {', '.join(others)}. Commands need their ids", err=True)
     click.echo(f"created {answer['id']}. Its key, shown only once:", err=True)
     click.echo(answer["api_key"]["key"])
+    with suppress(HeadgateError):  # the agent is there, whatever the list says
+        if others := [one for one in ids_of_name(client, name) if one != answer["id"]]:
+            same = ", ".join(others)
+            click.echo(f"warning: other agents have the same name: {same}. Commands need their ids", err=True)
 
 
 @agents.command()

@@ -37,10 +37,10 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
         given = environment.get(FINGERPRINTS_VARIABLE, "").split()
         folder = state_folder(environment) / "gates" / name
         return ask_gate(api_url, Secret(key), given, folder)
+    if stopped := about_stopped_data(environment):
+        raise UnavailableError(f"{stopped}, or name another with --runtime-file PATH (or HEADGATE_RUNTIME_FILE)")
     joined = read_access(joined_folder(environment))
     if joined is None:
-        if stopped := about_stopped_data(environment):
-            raise UnavailableError(f"{stopped}, or name another with --runtime-file PATH (or HEADGATE_RUNTIME_FILE)")
         raise UnavailableError(
             "no gate found. If Headgate runs on this machine, start it with headgate up (in a clone: make up), or"
             " name its runtime file with --runtime-file PATH. If it runs on another, use headgate join URL, or set"

@@ -85,11 +85,18 @@ def parse_credentials(document: JsonValue) -> dict[str, Secret | None]:
 
 
 def require_hosts(changes: dict[str, Secret | None], catalogue: CatalogueIndex) -> None:
-    """Raises ValidationError for a value without a host whose catalogues all leave the host to the agent."""
+    """Raises ValidationError for a value without a host whose catalogues all leave the host to the agent, and for one
+    with a host that none of its catalogues covers."""
     for name in (name for name, value in changes.items() if value is not None):
-        using = list(_using(name, catalogue))
-        if using and all(map(_leaves_host, using)):
-            field = f"credentials.{name}"
+        plain, at, host = name.partition("@")
+        using = list(_using(plain, catalogue))
+        field = f"credentials.{name}"
+        if at and using and not any(_leaves_host(one) and host.endswith(one.host[1:]) for one in using):
+            raise ValidationError(
+                f"{field}: no call would get it: the catalogue that uses {plain} sends its calls to {using[0].host}",
+                details={"field": field},
+            )
+        if not at and using and all(map(_leaves_host, using)):
             raise ValidationError(
                 f"{field}: its catalogue covers {using[0].host}: set it for one host, as {name}@HOST",
                 details={"field": field},

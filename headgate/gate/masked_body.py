@@ -108,7 +108,9 @@ def _replaced_body(content_type: str, body: bytes, by_path: Stretches) -> bytes 
     text = _utf_8(content_type, body)
     if text is None or "stream" in media or media.startswith(("multipart/", "application/grpc", "message/")):
         return None
-    return _encoded(replaced_form(text, by_path) if media == _FORM else replaced_text(text, by_path))
+    if media == _FORM:
+        return _encoded(replaced_form(text, by_path))
+    return _encoded(replaced_text(text, by_path, is_labelled=not media or "json" in media))
 
 
 def _made(body: bytes | None, by_path: Stretches) -> MaskedBody | None:

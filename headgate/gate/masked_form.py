@@ -19,10 +19,11 @@ _CHARACTER: Final = re.compile(r"(?:%[0-9A-Fa-f]{2}|.)(?:%[89ABab][0-9A-Fa-f])*"
 """With the octets that continue it in UTF-8."""
 _HEAD_OF_ITS_BYTES: Final = re.compile(
     rb"^content-(?:length|md5|digest|encoding|transfer-encoding)[ \t]*:|^content-type[ \t]*:[^\r\n]*"
-    rb"(?:charset[ \t]*=[ \t]*(?!\"?utf-?8)|message/|multipart/|application/http)",
+    rb"(?:charset[ \t]*=[ \t]*+(?!\"?utf-?8)|message/|multipart/|application/http)",
     re.IGNORECASE | re.MULTILINE,
 )
 """Says something of the part's bytes that would no longer hold, or how they are to be read otherwise than as text."""
+_JSON_HEAD: Final = re.compile(rb"^content-type[ \t]*:[^\r\n]*json", re.IGNORECASE | re.MULTILINE)
 _SIGNED_MEMBER: Final = re.compile(r"(?:^|&)(?:[^=&]*(?:sign|hmac)|sig(?:[=&]|$))", re.IGNORECASE)
 _SIGNED_PART: Final = re.compile(rb"name=\"[^\"]*(?:sign|hmac)", re.IGNORECASE)
 
@@ -77,7 +78,7 @@ def _replaced_part(part: bytes, by_path: Stretches) -> bytes | None:
     text = as_text(content)
     if _HEAD_OF_ITS_BYTES.search(head) is not None or text is None or text.encode() != content:
         return None
-    made = replaced_text(text, by_path)
+    made = replaced_text(text, by_path, is_labelled=_JSON_HEAD.search(head) is not None)
     return None if made is None else head + separator + made.encode()
 
 

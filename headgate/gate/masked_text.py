@@ -16,6 +16,7 @@ from headgate.policies.model import FoundText
 
 _LOOKS_LIKE_JSON: Final = re.compile(r"\s*[\[{]")
 """A document that is not strict, where it is not lines of JSON: in place of a number a bare text would break it."""
+_STRUCTURED: Final = ("{", "[", '"')
 _KIND: Final = re.compile(r"[a-z0-9_]{1,64}")
 _TOKEN: Final = re.compile(r'("(?:[^"\\]|\\.)*")|([^\s\[\]{},:"]+)|([\[\]{},:])')
 _CHARACTER: Final = re.compile(
@@ -52,10 +53,12 @@ def mask(kind: str) -> str:
     return f"[masked: {kind}]"
 
 
-def replaced_text(text: str, by_path: Stretches) -> str | None:
-    """None: something cannot be replaced."""
+def replaced_text(text: str, by_path: Stretches, *, is_labelled: bool = True) -> str | None:
+    """None: something cannot be replaced. ``is_labelled``: as JSON, so that a number that stands alone is one."""
     if is_json(text):
-        return _in_json(text, by_path)
+        if is_labelled or text.lstrip().startswith(_STRUCTURED):
+            return _in_json(text, by_path)
+        return text.replace(text.strip(), mask(by_path[()][0].kind)) if set(by_path) == {()} else None
     if set(by_path) != {()}:
         return None
     return (_in_lines if _LOOKS_LIKE_JSON.match(text) else replaced)(text, by_path[()])
@@ -126,7 +129,7 @@ def _in_lines(text: str, stretches: Sequence[Stretch]) -> str | None:
 
 
 def _in_line(line: str, stretches: Sequence[Stretch]) -> str | None:
-    if not line.strip():
+    if not stretches and not line.strip():
         return line
     if not is_json(line):
         return None
@@ -145,7 +148,7 @@ def _by_value(line: str, stretches: Sequence[Stretch]) -> Stretches | None:
     by_path: dict[Path, list[Stretch]] = {}
     for count, each in by_leaf.items():
         (start, end), path = leaves[count - 1] if count else ((0, 0), ())
-        if each[-1].end > end:
+        if each[0].start < start or each[-1].end > end:
             return None
         at = [start + 1 + one.start() for one in _CHARACTER.finditer(line[start + 1 : end - 1])]
         by_path[path] = [

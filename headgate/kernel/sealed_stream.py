@@ -6,9 +6,11 @@ without Valkey each process knows what passed through itself.
 """
 
 import asyncio
+import hashlib
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -24,7 +26,10 @@ _log = structlog.get_logger(__name__)
 
 STREAM_ENTRIES_MAX: Final = 50_000
 SEND_SECONDS: Final = 0.02
-_WAITING_MAX: Final = 10_000
+_WAITING_BYTES_MAX: Final = 8 << 20
+_ENTRY_BYTES_MAX: Final = 1 << 20
+"""Rows are added to an entry up to this."""
+_KNOWN_ENTRIES: Final = 256
 _BLOCK_MILLISECONDS: Final = 1_000
 _READ_AT_ONCE: Final = 50
 """Entries, in one turn of the event loop: a process that starts may find thousands."""
@@ -35,18 +40,19 @@ _SILENCE_SECONDS: Final = 5.0
 
 class SealedStream:
     """Of one process. Raises nothing: what Valkey loses, this process still knows, and what it does not take is told
-    again, so that another process may hear a row twice. ``name``: of the stream;
-    ``window_seconds``: how far back a process reads that starts."""
+    again. ``name``: of the stream; ``window_seconds``: how far back a process reads that starts."""
 
     def __init__(self, valkey: Redis, secret: Secret, name: str, purpose: bytes, *, window_seconds: float) -> None:
         self._seal = Seal(secret, purpose)
         self._valkey = valkey
         self._name = name
         self._window_seconds = window_seconds
-        self._waiting: list[JsonValue] = []
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
         self._there_is_some = asyncio.Event()
         self._process = os.urandom(8).hex()
         self._heard_at: float | None = None
+        self._known: deque[bytes] = deque(maxlen=_KNOWN_ENTRIES)
 
     @property
     def is_heard(self) -> bool:
@@ -55,8 +61,10 @@ class SealedStream:
 
     def tell(self, row: JsonValue) -> None:
         """Takes it along with the next entry; beyond what may wait, the other processes do not learn it."""
-        if len(self._waiting) < _WAITING_MAX:
-            self._waiting.append(row)
+        text = json.dumps(row).encode()
+        if self._waiting_bytes + len(text) <= _WAITING_BYTES_MAX:
+            self._waiting.append(text)
+            self._waiting_bytes += len(text)
             self._there_is_some.set()
 
     async def keep_sending(self) -> None:
@@ -65,17 +73,29 @@ class SealedStream:
             await self._there_is_some.wait()
             await asyncio.sleep(SEND_SECONDS)
             self._there_is_some.clear()
-            told, self._waiting = self._waiting, []
-            sealed = self._seal.seal(json.dumps(told).encode(), self._name)
-            entry: dict[Any, Any] = {"from": self._process, "sealed": sealed}
+            while rows := self._next_rows():
+                await self._send(self._seal.seal(b"[" + b",".join(rows) + b"]", self._name))
+
+    def _next_rows(self) -> list[bytes]:
+        rows: list[bytes] = []
+        size = 0
+        while self._waiting and (not rows or size + len(self._waiting[0]) <= _ENTRY_BYTES_MAX):
+            size += len(self._waiting[0])
+            rows.append(self._waiting.popleft())
+        self._waiting_bytes -= size
+        return rows
+
+    async def _send(self, sealed: bytes) -> None:
+        """Until it is taken: else the others would not learn it for as long as their window."""
+        entry: dict[Any, Any] = {"from": self._process, "sealed": sealed}
+        while True:
             try:
                 await self._valkey.xadd(self._name, entry, maxlen=STREAM_ENTRIES_MAX, approximate=True)
             except (RedisError, OSError) as error:
-                # The others would not learn it for as long as their window, hours after a server that restarted.
-                self._waiting = (told + self._waiting)[:_WAITING_MAX]
-                _log.warning("not_shared", stream=self._name, error=repr(error), rows=len(told))
+                _log.warning("not_shared", stream=self._name, error=repr(error), waiting=len(self._waiting))
                 await asyncio.sleep(_RETRY_SECONDS)
-                self._there_is_some.set()
+            else:
+                return
 
     async def keep_listening(self, take: Callable[[Any], None]) -> None:
         """``take`` receives each row of the other processes, and raises ValueError, KeyError or TypeError for one that
@@ -102,6 +122,10 @@ class SealedStream:
         if plain is None:
             _log.warning("shared_entry_refused", stream=self._name)
             return
+        digest = hashlib.sha256(sealed).digest()
+        if digest in self._known:  # sent twice, because its sender did not hear that it was taken
+            return
+        self._known.append(digest)
         try:
             for row in json.loads(plain):
                 take(row)

@@ -129,6 +129,17 @@ def test_strangers_cannot_push_out_what_was_trusted() -> None:
     ]  # fmt: skip
 
 
+def test_beyond_the_bound_what_strangers_showed_goes_first() -> None:
+    known = index(20, 15)
+    for number in range(15):
+        known.observe("one a", 0, b"person_%d" % number, PERSON, trusted=True)
+    for number in range(9):
+        known.observe("one a", 1, b"stranger_%d" % number, STRANGER, trusted=False)
+    looked = known.look_up(["one a"], [f"person_{number}" for number in range(15)])
+    assert looked == [(PERSON, True, True)] * 15
+    assert known.look_up(["one a"], ["stranger_0", "stranger_8"]) == [None, (STRANGER, False, True)]
+
+
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 400)), max_size=300))
 def test_all_together_are_bounded(shown: list[tuple[int, int]]) -> None:
     known = index(50, 40)

@@ -67,13 +67,13 @@ impl Subject {
         self.trusted.order.len() + self.untrusted.order.len()
     }
 
-    /// Forgets the older half of the kind with more values, and returns how many.
+    /// Forgets the older half of what strangers showed; where that is one value at most, of what was trusted. Returns
+    /// how many.
     fn halve(&mut self) -> usize {
-        let more =
-            if self.trusted.order.len() > self.untrusted.order.len() { &mut self.trusted } else { &mut self.untrusted };
-        let count = more.order.len().div_ceil(2);
-        for value in more.order.drain(..count) {
-            more.sources.remove(&value);
+        let seen = if self.untrusted.order.len() > 1 { &mut self.untrusted } else { &mut self.trusted };
+        let count = seen.order.len().div_ceil(2);
+        for value in seen.order.drain(..count) {
+            seen.sources.remove(&value);
         }
         count
     }
@@ -140,9 +140,9 @@ impl Memory {
         });
     }
 
-    /// Forgets a sixteenth of the subjects of the owner with the most values, those that were shown something longest
-    /// ago: no owner can make the index forget what the subjects of a smaller one were shown. Where `kept` is that
-    /// owner's only one, its oldest values.
+    /// Forgets subjects of the owner with the most values, those first that were shown something longest ago, until a
+    /// sixty-fourth of all values is free: no owner can make the index forget what the subjects of a smaller one were
+    /// shown. Where `kept` is that owner's only one, its oldest values.
     fn make_room(&mut self, kept: u64) {
         let mut sizes = ByHash::<usize>::default();
         for known in self.subjects.values() {
@@ -161,10 +161,13 @@ impl Memory {
             }
             return;
         }
-        let count = others.len().div_ceil(16);
-        others.select_nth_unstable(count - 1);
-        for (_, name) in others.into_iter().take(count) {
+        others.sort_unstable();
+        let free = self.values_max - self.values_max.div_ceil(64);
+        for (_, name) in others {
             self.forget(name);
+            if self.values <= free {
+                break;
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from headgate.agent_sessions import memory as memory_module
 from headgate.agent_sessions.memory import SESSIONS_MAX, SessionMemory
 from headgate.agent_sessions.model import (
     DESTINATIONS_MAX,
@@ -135,6 +136,14 @@ def test_an_organization_pushes_out_its_own_sessions_only(memory: SessionMemory)
     assert memory.summary("small", "agt", None)["allowed"] == 1
     assert memory.summary("large", "agt10", None)["allowed"] == 0
     assert memory.summary("large", f"agt{SESSIONS_MAX}", None)["allowed"] == 1
+
+
+def test_an_organization_that_lost_its_only_session_gets_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory_module, "SESSIONS_MAX", 3)
+    memory = SessionMemory(clock=lambda: _START)
+    for name in ("a", "b", "c", "d", "a"):
+        memory.note(name, "agt", _call())
+    assert memory.summary("a", "agt", None)["allowed"] == 1
 
 
 def test_the_last_minute_forgets_what_is_older_and_what_is_too_much() -> None:

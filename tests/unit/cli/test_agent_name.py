@@ -4,7 +4,9 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from click.testing import CliRunner
 
+from headgate.cli import agents as agents_commands
 from headgate.cli.agent_name import agent_id_if_named, agent_id_of, agent_names_of
 from headgate.cli.api_client import ApiClient
 from headgate.kernel.errors import NotFoundError, ValidationError
@@ -74,3 +76,18 @@ def test_who_may_not_list_agents_sees_ids() -> None:
 
     with answering_api(refuse) as client:
         assert agent_names_of(client, ["agt_1"]) == {}
+
+
+def test_a_new_agents_key_is_shown_whatever_the_list_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is shown only once."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if request.method == "POST":
+            return httpx.Response(201, json={"id": "agt_1", "api_key": {"key": "hg_shown_once"}})
+        return httpx.Response(403, json={"error": {"code": "FORBIDDEN", "message": "no"}})
+
+    with answering_api(answer) as client:
+        monkeypatch.setattr(agents_commands, "find_target", lambda _: None)
+        monkeypatch.setattr(agents_commands, "ApiClient", lambda _: client)
+        result = CliRunner().invoke(agents_commands.create, ["robot"])
+    assert (result.exit_code, result.stdout) == (0, "hg_shown_once\n"), result.output

@@ -12,6 +12,7 @@ from headgate.cli.target import find_target
 from headgate.configuration.data_directory import DataDirectory
 from headgate.kernel.errors import UnavailableError
 from headgate.kernel.secrets import Secret
+from headgate.runtime.agent_access import AgentAccess, joined_folder, write_access
 from headgate.runtime.instance_pointer import point_to
 from headgate.runtime.own_data import is_own, make_own
 from headgate.runtime.runtime_file import RuntimeInformation, write_runtime_file
@@ -53,6 +54,9 @@ def test_where_the_instance_of_this_folder_is_stopped_no_other_one_is_used(
     """Else a stop or an approval that is meant for it reaches another instance of this machine."""
     environment = {"XDG_DATA_HOME": str(places / "xdg"), "XDG_STATE_HOME": str(places / "state")}
     point_to(places / "option" / "runtime.json", environment)
+    joined = AgentAccess("http://joined", "http://joined:8080", "", "agt_1", Secret("key"))
+    joined_folder(environment).mkdir(parents=True)
+    write_access(joined_folder(environment), joined)
     folder = places / "here" / ".headgate"
     (folder / "runtime.json").unlink()
     with pytest.raises(UnavailableError) as refused:

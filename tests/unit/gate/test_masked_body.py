@@ -54,6 +54,16 @@ def test_a_number_becomes_a_text() -> None:
     assert made.body == b'{"card": "[masked: payment_card]"}'
 
 
+@pytest.mark.parametrize(
+    ("label", "sent"), [(b"text/plain", b"[masked: payment_card]"), (b"application/json", b'"[masked: payment_card]"')]
+)
+def test_a_number_alone_is_json_where_it_is_labelled_so(label: bytes, sent: bytes) -> None:
+    found = [FoundText(("body",), 0, 16, "payment_card")]
+    made = masked_body([(b"Content-Type", label)], "", b"4111111111111111", found)
+    assert made is not None
+    assert made.body == sent
+
+
 def test_what_overlaps_is_replaced_once() -> None:
     spans = ((0, 6, "email"), (4, 9, "keyword"), (9, 10, "x"))
     found = [FoundText(("body",), *one) for one in spans]
@@ -122,6 +132,7 @@ def test_what_is_coded_or_signed_is_not_replaced(fields: list[tuple[bytes, bytes
         (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 6, 14, "email")),
         (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 0, 8, "email")),
         (b'{"n": 12345}\n{"n": 1}', FoundText(("body",), 2, 3, "email")),
+        (b'{"n": "x-end"}\n\n{"n": 1}', FoundText(("body",), 7, 16, "email")),
         (b'{"n": ["a", "b"]}\n{"n": 1}', FoundText(("body",), 8, 13, "email")),
         (b'{"a": {"b": "x"}}', FoundText(("body", "a"), 0, 1, "email")),
         (b"text", FoundText(("body", "a"), 0, 1, "email")),

@@ -111,5 +111,20 @@ def test_a_part_of_which_something_else_is_said_is_not_replaced(part: bytes, pat
     assert masked_body([_PARTS], "", _multipart(part), _found(f"to {_MAIL}, ü", *path)) is None
 
 
+@pytest.mark.parametrize(("label", "sent"), [(b"", b"[masked: card]"), (b"application/json", b'"[masked: card]"')])
+def test_a_number_is_a_text_where_no_head_calls_it_json(label: bytes, sent: bytes) -> None:
+    head = b'Content-Disposition: form-data; name="t"' + (b"\r\nContent-Type: " + label if label else b"")
+    found = [FoundText(("body", 0, "content"), 0, 16, "card")]
+    made = masked_body([_PARTS], "", _multipart(head + b"\r\n\r\n4111111111111111"), found)
+    assert made is not None
+    assert made.body == _multipart(head + b"\r\n\r\n" + sent)
+
+
+def test_a_charset_with_a_space_before_it_is_read() -> None:
+    head = b'Content-Disposition: form-data; name="t"\r\nContent-Type: text/plain; charset= utf-8'
+    made = masked_body([_PARTS], "", _multipart(head + b"\r\n\r\n" + _MAIL.encode()), _found(_MAIL, 0, "content"))
+    assert made is not None
+
+
 def test_a_body_that_is_not_of_parts_is_not_replaced() -> None:
     assert masked_body([_PARTS], "", _TEXT_PART, _found(f"to {_MAIL}", 0, "content")) is None

@@ -50,6 +50,8 @@ async def test_a_credential_goes_to_the_host_that_it_was_set_for(new_gate, reach
         ("sites@*.example", "NAME@HOST"),
         ("sites@ACME.example", "NAME@HOST"),
         ("sites@acme.example.", "NAME@HOST"),
+        ("sites@acme.example", "no call would get it"),
+        ("github@api.github.com", "no call would get it"),
         ("@acme.example", "NAME@HOST"),
         ("sites@" + "a." * 90 + "example", "NAME@HOST"),
     ],
