@@ -17,6 +17,7 @@ from headgate.actions.kept_bodies import with_kept_bodies
 from headgate.actions.store import get_action
 from headgate.actions.unparsed_body import UnparsedBody, kept_bytes, read_unparsed_body
 from headgate.journal.apply import apply_before_reading
+from headgate.kernel.canonical_json import sha256_bytes
 from headgate.kernel.errors import NotFoundError
 from headgate.retention.model import BodyState
 
@@ -59,7 +60,7 @@ async def content(
 ) -> Response:
     """Downloads the same body. `Repr-Digest` (RFC 9530) is its SHA-256."""
     body, kept = await _body(dependencies, principal, id)
-    digest = base64.b64encode(bytes.fromhex(body.sha256.removeprefix("sha256:"))).decode()
+    digest = base64.b64encode(sha256_bytes(body.sha256)).decode()
     headers = {
         # No browser shows it in our origin, whatever an agent has put into it.
         "Content-Disposition": f'attachment; filename="{id}.body.bin"',

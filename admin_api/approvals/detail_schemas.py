@@ -69,7 +69,6 @@ class EditAnswer(BaseModel):
 
 
 class ApprovalDetailAnswer(ApprovalAnswer):
-    digest: str = Field(description="Digest of the action that a vote now covers.")
     comment: str | None
     decided_by: str | None
     assignees: list[PersonAnswer]
@@ -87,7 +86,6 @@ def approval_detail_answer(detail: ApprovalDetail, now: datetime) -> ApprovalDet
     approval = detail.approval
     return ApprovalDetailAnswer(
         **dict(approval_answer(approval, detail.about, now)),
-        digest="sha256:" + approval.approved_digest.hex(),
         comment=approval.comment,
         decided_by=approval.decided_by,
         assignees=[person(name, detail.people) for name in approval.assignees],

@@ -14,7 +14,7 @@ from headgate.approvals.model import REASON_MAX_CHARACTERS, Approval, ApprovalSt
 from headgate.approvals.store import HeldAction
 from headgate.approvals.summary import summary
 from headgate.approvals.voting import Outcome
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, sha256_bytes
 from headgate.kernel.ids import IdPrefix, id_pattern
 from headgate.policies.model import Verdict
 from headgate.policies.stated_risk import is_risk_stated
@@ -35,7 +35,7 @@ type Digest = Annotated[
 
 
 def digest_bytes(digest: Digest | None) -> bytes | None:
-    return None if digest is None else bytes.fromhex(digest.removeprefix("sha256:"))
+    return None if digest is None else sha256_bytes(digest)
 
 
 class _Vote(BaseModel):
@@ -153,6 +153,7 @@ class ApprovalAnswer(BaseModel):
     expires_at: datetime
     decided_at: datetime | None
     used_at: datetime | None
+    digest: str = Field(description="Digest of the action that a vote now covers.")
     identical_pending: int = Field(
         default=1, description="Number of open approval requests for the identical action of this agent (in lists)."
     )
@@ -170,7 +171,6 @@ class ListedApprovalAnswer(ApprovalAnswer):
         description="false: the recorded request has more than 16,384 characters. action.params and summary contain"
         " only what its beginning has. GET /v1/approvals/{id} returns all of it."
     )
-    digest: str = Field(description="Digest of the action that a vote now covers.")
 
 
 class ApprovedAnswer(BaseModel):
@@ -218,6 +218,7 @@ def approval_answer(approval: Approval, about: HeldAction, now: datetime) -> App
         expires_at=approval.expires_at,
         decided_at=approval.decided_at,
         used_at=approval.used_at,
+        digest="sha256:" + approval.approved_digest.hex(),
     )
 
 
@@ -248,7 +249,6 @@ def listed_approval_answer(
         host=host if isinstance(host, str) else None,
         authority=shown_authority(http.get("scheme"), host, http.get("port")) if isinstance(host, str) else None,
         is_whole=about.is_whole or approval.edit is not None,
-        digest=f"sha256:{approval.approved_digest.hex()}",
     )
 
 

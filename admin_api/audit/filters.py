@@ -16,7 +16,7 @@ from headgate.agents.store import agent_ids_of
 from headgate.approvals.store import get_approval
 from headgate.audit.model import EventFilter, EventType
 from headgate.db.database import Connection
-from headgate.kernel.canonical_json import JsonObject
+from headgate.kernel.canonical_json import JsonObject, sha256_bytes
 from headgate.kernel.errors import NotFoundError, ValidationError
 from headgate.policies.model import RiskLevel, Verdict
 
@@ -91,7 +91,7 @@ def audit_filter(
         text=search,
         seq=seq,
         actor=actor,
-        hash=None if hash is None else bytes.fromhex(hash.removeprefix("sha256:")),
+        hash=None if hash is None else sha256_bytes(hash),
     )
     given: JsonObject = {name: value for name, value in request.query_params.items() if name in FILTERS}
     return AuditFilter(wanted, agent, approval_id, given)

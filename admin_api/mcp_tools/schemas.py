@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, JsonValue
 
 from admin_api.schema import BaseModel
-from headgate.kernel.canonical_json import parse_strict
+from headgate.kernel.canonical_json import parse_strict, sha256_bytes
 from headgate.mcp_tools.model import PinnedTool
 
 SERVER_PATTERN = r"^(agt_[0-9a-f-]{36}/)?[a-z][a-z0-9_]*$"
@@ -25,7 +25,7 @@ class AcceptRequest(BaseModel):
 
     @property
     def digest(self) -> bytes:
-        return bytes.fromhex(self.sha256.removeprefix("sha256:"))
+        return sha256_bytes(self.sha256)
 
 
 class McpToolAnswer(BaseModel):

@@ -15,6 +15,7 @@ from admin_api.pagination import ListRequest
 from admin_api.web.api import Api
 from admin_api.web.grant_words import ConditionWords, words_of
 from headgate.grants.model import Scope
+from headgate.kernel.canonical_json import sha256_bytes
 
 _LOOKED_AT: Final = 50
 _SHOWN: Final = 8
@@ -34,7 +35,7 @@ class GrantPreview(Struct, frozen=True):
 async def preview_of(api: Api, approval: ApprovalDetailAnswer, body: ApproveAndGrant) -> GrantPreview:
     """Raises ValidationError, as giving the grant does."""
     bounds = body.bounds(api.dependencies.clock())
-    scope = body.scope(body.conditions, bytes.fromhex(approval.digest.removeprefix("sha256:")))
+    scope = body.scope(body.conditions, sha256_bytes(approval.digest))
     return GrantPreview(
         expires_at=bounds.expires_at,
         max_uses=bounds.max_uses,

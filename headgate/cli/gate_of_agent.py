@@ -38,7 +38,7 @@ def find_gate(runtime_file: Path | None, environment: Mapping[str, str] = os.env
         folder = state_folder(environment) / "gates" / name
         return ask_gate(api_url, Secret(key), given, folder)
     if stopped := about_stopped_data(environment):
-        raise UnavailableError(f"{stopped}, or name another with --runtime-file PATH (or HEADGATE_RUNTIME_FILE)")
+        raise UnavailableError(stopped)
     joined = read_access(joined_folder(environment))
     if joined is None:
         raise UnavailableError(

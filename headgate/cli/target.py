@@ -74,12 +74,12 @@ def find_instance(
     configured = named_data_directory(environment)
     found = _runtime_file_in(configured, environment)
     if found is None:
-        stopped = None if configured else about_stopped_data(environment)
-        raise UnavailableError(
-            f"{stopped or 'no running instance found. Start one with headgate up (in a clone: make up)'}, or name"
-            f" {'another' if stopped else 'one'} with --runtime-file PATH (or HEADGATE_RUNTIME_FILE){other_ways}"
-            f"{about_foreign_data(environment)}"
+        missing = (
+            "no running instance found. Start one with headgate up (in a clone: make up), or name one with"
+            " --runtime-file PATH (or HEADGATE_RUNTIME_FILE)"
         )
+        stopped = "" if configured else about_stopped_data(environment)
+        raise UnavailableError(f"{stopped or missing}{other_ways}{about_foreign_data(environment)}")
     return read_runtime_file(found)
 
 
@@ -106,7 +106,8 @@ def local_data(environment: Mapping[str, str] = os.environ) -> list[Path]:
 def about_stopped_data(environment: Mapping[str, str] = os.environ) -> str:
     """For an error where no instance was found: that the one of the current folder is stopped, if there is one."""
     return "".join(
-        f"the instance in {folder} is not running. Start it with headgate up --data-dir {folder} (in a clone: make up)"
+        f"the instance in {folder} is not running. Start it with headgate up --data-dir {folder} (in a clone: make up),"
+        " or name another with --runtime-file PATH (or HEADGATE_RUNTIME_FILE)"
         for folder in local_data(environment)
     )
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from headgate.evidence.pack_verifier import InvalidError, Key, read_members, verify_pack
-from headgate.kernel.canonical_json import canonical_bytes
+from headgate.kernel.canonical_json import canonical_bytes, sha256_bytes
 from headgate.kernel.errors import ValidationError
 
 _STUB: Final = '{"body":"erased","params":{}}'
@@ -118,7 +118,7 @@ def _action(members: dict[str, bytes]) -> InspectedAction | None:
             tool=view["tool"],
             operation=view["operation"],
             status=view["status"],
-            digest=bytes.fromhex(view["digest"].removeprefix("sha256:")),
+            digest=sha256_bytes(view["digest"]),
             request=_STUB if request is None else request.decode(),
             body_state="erased" if request is None else "clear",
             decision=canonical_bytes({name: decision[name] for name in _DECISION}).decode(),

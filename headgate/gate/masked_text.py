@@ -129,13 +129,9 @@ def _in_lines(text: str, stretches: Sequence[Stretch]) -> str | None:
 
 
 def _in_line(line: str, stretches: Sequence[Stretch]) -> str | None:
-    if not stretches and not line.strip():
-        return line
-    if not is_json(line):
-        return None
     if not stretches:
-        return line
-    by_path = _by_value(line, stretches)
+        return line if not line.strip() or is_json(line) else None
+    by_path = _by_value(line, stretches) if is_json(line) else None
     return None if by_path is None else _in_json(line, by_path)
 
 

@@ -8,7 +8,7 @@ from psycopg.rows import DictRow
 
 from headgate.grants.conditions import parse_conditions
 from headgate.grants.model import Grant, Granter, Scope
-from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes
+from headgate.kernel.canonical_json import JsonObject, JsonValue, canonical_bytes, sha256_bytes
 from headgate.kernel.clock import rfc3339
 
 
@@ -23,7 +23,7 @@ def scope_record(scope: Scope) -> JsonObject:
 def _scope(row: DictRow) -> Scope:
     record = json.loads(row["scope"])
     if "digest" in record:
-        return Scope(digest=bytes.fromhex(record["digest"].removeprefix("sha256:")), sum_param=row["sum_param"])
+        return Scope(digest=sha256_bytes(record["digest"]), sum_param=row["sum_param"])
     return Scope(conditions=parse_conditions(record["conditions"]), sum_param=row["sum_param"])
 
 

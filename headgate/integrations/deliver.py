@@ -25,7 +25,7 @@ from headgate.integrations.store import find_item, insert_item, standings_of
 from headgate.integrations.ticket_text import TEXT_DIGEST, digest_as_written, is_editable, text_digest
 from headgate.integrations.tracker import Tracker
 from headgate.integrations.wording import notice_of, request_of
-from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict
+from headgate.kernel.canonical_json import JsonObject, canonical_bytes, parse_strict, sha256_bytes
 from headgate.kernel.clock import Clock
 from headgate.notifications.links import Link, sign
 from headgate.notifications.model import LINK_SECONDS
@@ -208,7 +208,7 @@ def _reference(opened: Opened) -> str:
 
 def _digest(payload: JsonObject) -> bytes:
     digest = payload.get("digest")
-    return bytes.fromhex(digest.removeprefix("sha256:")) if isinstance(digest, str) else b""
+    return sha256_bytes(digest) if isinstance(digest, str) else b""
 
 
 def _document(text: str) -> JsonObject:

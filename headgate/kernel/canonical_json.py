@@ -6,7 +6,7 @@ parsers could read differently: duplicate keys, lone surrogates, non-finite numb
 """
 
 import hashlib
-from typing import cast
+from typing import Final, cast
 
 from regorus import JsonError, canonical_json, parse_json
 
@@ -14,6 +14,8 @@ from headgate.kernel.errors import ValidationError
 
 type JsonValue = bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"] | None
 type JsonObject = dict[str, JsonValue]
+
+_SHA256: Final = "sha256:"
 
 
 def canonical_bytes(value: object) -> bytes:
@@ -34,4 +36,9 @@ def parse_strict(text: bytes) -> JsonValue:
 
 def sha256_hex(value: bytes) -> str:
     """SHA-256 with the prefix that the specification gives hash values."""
-    return "sha256:" + hashlib.sha256(value).hexdigest()
+    return _SHA256 + hashlib.sha256(value).hexdigest()
+
+
+def sha256_bytes(written: str) -> bytes:
+    """The bytes of a digest as ``sha256_hex`` writes it; the prefix may be missing. Raises ValueError."""
+    return bytes.fromhex(written.removeprefix(_SHA256))
